@@ -415,6 +415,14 @@ describe('a role for a time', () => {
       })
     }
 
+    it('is revoked also where somebody has stored a version that nobody signed', async () => {
+      await breakGlass('ada')
+      await until(async () => (await asks('alice')) === 404)
+      approved.published.tamper("insert into policy_versions (number, signed) values (2, 'nothing')")
+      expect((await as('zoe', 'access', 'revoke', '1')).stderr).to.equal('')
+      await until(async () => (await asks('alice')) === 403)
+    })
+
     it('fills no status: of very many that wait for a review, twenty are told, and how many more', async () => {
       const forged = await Promise.all(
         Array.from({ length: 30 }, (_, i) => signGrant(text({ reason: `${i}` }), new Person())),

@@ -1,4 +1,5 @@
 /** Roles for a time: what people do with them, and how they stand. */
+import { FileError } from '../../base/diagnostic.ts'
 import { durationText } from '../../base/time.ts'
 import type { Approvals } from '../../decide/policy.ts'
 import type { RoleGrants } from '../../decide/role-grants.ts'
@@ -15,11 +16,11 @@ import {
   signGrant,
 } from '../../policy/published/access-grants.ts'
 import type { PersonSigner } from '../../policy/published/signed-by-person.ts'
-import { readingOf, validVersion } from '../../policy/published/version-chain.ts'
+import { readingOf, readTexts, validVersion, type WholeVersion } from '../../policy/published/version-chain.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { GrantStatement, PolicyVersions } from '../../store/policy-versions.ts'
 import { ToolError } from '../load-policy.ts'
-import { NOTHING_PUBLISHED, type SignedVersions } from '../release/published-versions.ts'
+import { NOTHING_PUBLISHED, type SignedVersions, verifiedHistory } from '../release/published-versions.ts'
 import { refuseStranger } from './proposals.ts'
 
 export interface GrantParts {
@@ -30,14 +31,25 @@ export interface GrantParts {
   readonly approvals: Approvals | undefined
 }
 
-/** Throws ToolError where nothing is published, and FileError for a version that isn't valid. */
+/** Throws ToolError where nothing is published, and FileError where no version is valid. */
 export async function openGrants(signed: SignedVersions, resources: Resources): Promise<GrantParts> {
+  const { id: database } = await signed.versions.home()
+  const { version, texts } = await lastValid(signed)
+  return { signed, database, approvals: approvalsOf(readingOf(version, texts).files(), resources) }
+}
+
+/** As instances do: a version that isn't valid leaves the one before it in force, and a role must still be revoked. */
+async function lastValid(signed: SignedVersions): Promise<WholeVersion> {
   const { versions } = signed
   const last = await versions.last()
   if (!last) throw new ToolError(NOTHING_PUBLISHED)
-  const home = await versions.home()
-  const { version, texts } = await validVersion(last, home, undefined, signed)
-  return { signed, database: home.id, approvals: approvalsOf(readingOf(version, texts).files(), resources) }
+  try {
+    return await validVersion(last, await versions.home(), undefined, signed)
+  } catch (error) {
+    const version = error instanceof FileError ? (await verifiedHistory(signed)).versions.at(-1) : undefined
+    if (!version) throw error
+    return { version, texts: await readTexts(version, versions) }
+  }
 }
 
 /** By number. */
