@@ -88,23 +88,23 @@ export function readGrants(statements: readonly SaidText[], world: GrantWorld): 
   const about = Map.groupBy(aboutGrants(statements, world), ({ said }) => said.of)
   const seen = new Set<string>()
   return statements.flatMap((one) => {
-    const { digest, grant: said } = claimOf(one)
+    const { digest, grant: said } = claimedTextOf(one)
     if (!said || seen.has(digest)) return []
     seen.add(digest)
     return [judged({ number: one.number, digest, said, by: signerOf(one, world) }, about.get(digest) ?? [], world)]
   })
 }
 
-interface Claim {
+interface ClaimedText {
   readonly digest: string
   readonly grant: GrantText | undefined
   readonly about: AboutGrant | undefined
 }
 
 /** An instance looks at the same statements again and again. */
-const claims = new WeakMap<SaidText, Claim>()
+const claims = new WeakMap<SaidText, ClaimedText>()
 
-function claimOf(one: SaidText): Claim {
+function claimedTextOf(one: SaidText): ClaimedText {
   const { signed } = one
   const known = claims.get(one)
   if (known) return known
@@ -131,9 +131,9 @@ function verifiedOnce(kind: 'grant' | 'about a grant', one: SaidText, approvals:
  */
 export function withoutPast<T extends SaidText>(statements: readonly T[], time: number): readonly T[] {
   const each = [...new Map(statements.map((one) => [one.signed, one])).values()]
-  const lasts = ({ grant }: Claim) => grant !== undefined && Date.parse(grant.until) > time
-  const kept = new Set(each.map(claimOf).flatMap((claim) => (lasts(claim) ? [claim.digest] : [])))
-  const isKept = (one: T) => kept.has(claimOf(one).digest) || kept.has(claimOf(one).about?.of ?? '')
+  const lasts = ({ grant }: ClaimedText) => grant !== undefined && Date.parse(grant.until) > time
+  const kept = new Set(each.map(claimedTextOf).flatMap((claim) => (lasts(claim) ? [claim.digest] : [])))
+  const isKept = (one: T) => kept.has(claimedTextOf(one).digest) || kept.has(claimedTextOf(one).about?.of ?? '')
   return each.filter(isKept)
 }
 
@@ -153,7 +153,7 @@ function aboutGrants(statements: readonly SaidText[], { approvals }: GrantWorld)
   if (!approvals) return []
   const each = new Map(statements.map((one) => [one.signed, one])).values()
   return [...each].flatMap((one): readonly SignedBy<AboutGrant>[] => {
-    const read = claimOf(one).about && verifiedOnce('about a grant', one, approvals)
+    const read = claimedTextOf(one).about && verifiedOnce('about a grant', one, approvals)
     return read ? [{ ...read, said: read.said as AboutGrant }] : []
   })
 }
