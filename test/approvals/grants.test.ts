@@ -198,6 +198,14 @@ describe('a role for a time', () => {
       expect(await grants()).to.deep.equal([])
     })
 
+    it('is another one if it is asked for twice in a millisecond', async () => {
+      const at = new Date()
+      const still = await approved.published.start({}, { now: () => at })
+      const token = await still.token('alice', 'auditor')
+      const ask = async () => (await still.ask('POST', '/access-requests', { token, body: SUPPORT })).body.number
+      expect([await ask(), await ask(), await ask()]).to.deep.equal([1, 2, 3])
+    })
+
     it('waits five times at most, also if a caller asks many times at once', async () => {
       const answers = await Promise.all(Array.from({ length: 12 }, () => post('alice', SUPPORT)))
       expect(answers.filter(({ status }) => status === 200)).to.have.length(5)

@@ -2,6 +2,7 @@
  * Roles for a time: what people have said about them, and what follows from it under the approvals.yaml in force. A grant
  * is a text of its own, which names the database, the caller and its end; whatever else is said names it by its digest.
  */
+import { randomUUID } from 'node:crypto'
 import { isObject } from '../../base/is-object.ts'
 import type { RoleGrant } from '../../decide/caller.ts'
 import type { Approvals } from '../../decide/policy.ts'
@@ -34,12 +35,17 @@ interface AboutGrant {
 }
 
 export function signGrant(grant: GrantText, signer: PersonSigner): Promise<string> {
-  return signAs('grant', grant, signer)
+  return signAs('grant', unique(grant), signer)
 }
 
 /** The text of a request that a caller made over HTTP. */
 export function requestText(request: GrantText & { readonly kind: 'request' }): string {
-  return JSON.stringify(request)
+  return JSON.stringify(unique(request))
+}
+
+/** Two of one millisecond are two: a repeated text counts once. */
+function unique(grant: GrantText): GrantText & { readonly id: string } {
+  return { ...grant, id: randomUUID() }
 }
 
 export function signAboutGrant(about: AboutGrant, signer: PersonSigner): Promise<string> {
