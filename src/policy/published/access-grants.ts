@@ -11,6 +11,7 @@ import { namesText } from '../../present/quote.ts'
 import { approversFor, callerOfPerson } from '../parse/parse-approvals.ts'
 import { isTime, type PersonSigner, payloadOf, readSigned, type SignedBy, signAs } from './signed-by-person.ts'
 import { digestOfText } from './signed-version.ts'
+import { CLOCKS_APART_MS } from './version-chain.ts'
 
 export interface GrantText {
   /** `break-glass`: one signature is enough. `request`: others approve it, so nobody needs to sign the request itself. */
@@ -85,9 +86,6 @@ interface GrantWorld {
   /** Milliseconds since the epoch. */
   readonly now: number
 }
-
-/** Clocks of machines may differ: a grant that was made later than this lies. */
-const CLOCKS_APART_MS = 2 * 60 * 60 * 1000
 
 /** By number. Texts that nobody could have meant, and repeated ones, are left out. */
 export function readGrants(statements: readonly SaidText[], world: GrantWorld): readonly AccessGrant[] {

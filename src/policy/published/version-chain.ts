@@ -135,7 +135,7 @@ export async function readingIn(version: PublishedVersion, versions: Pick<Versio
  * The time in an approved version is that of the database, whose administrator can set it. The clock of this machine
  * may be wrong too, so it counts only where the two are far apart.
  */
-const CLOCKS_APART_MS = 2 * 60 * 60 * 1000
+export const CLOCKS_APART_MS = 2 * 60 * 60 * 1000
 
 function refusedEarly({ proposal }: ApprovedVersion, now: number): UnapprovedChange | undefined {
   const notBefore = claimedProposal(proposal)?.notBefore

@@ -3,7 +3,6 @@ import { FileError } from '../../base/diagnostic.ts'
 import { durationText } from '../../base/time.ts'
 import type { Approvals } from '../../decide/policy.ts'
 import type { RoleGrants } from '../../decide/role-grants.ts'
-import { isSubject } from '../../identity/caller.ts'
 import { approvalsOf, callerOfPerson } from '../../policy/parse/parse-approvals.ts'
 import {
   type AccessGrant,
@@ -19,6 +18,7 @@ import type { PersonSigner } from '../../policy/published/signed-by-person.ts'
 import { readingOf, readTexts, validVersion, type WholeVersion } from '../../policy/published/version-chain.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { GrantStatement, PolicyVersions } from '../../store/policy-versions.ts'
+import { subjectIn } from '../asked/subject-in.ts'
 import { ToolError } from '../load-policy.ts'
 import { NOTHING_PUBLISHED, type SignedVersions, verifiedHistory } from '../release/published-versions.ts'
 import { refuseStranger } from './proposals.ts'
@@ -196,12 +196,6 @@ async function append(versions: PolicyVersions, signed: string): Promise<number>
     if (await versions.addGrantText({ number, signed })) return number
   }
   throw new ToolError('other commands keep writing: run the command again')
-}
-
-function subjectIn(named: string): string {
-  const id = named.startsWith('user:') ? named.slice('user:'.length) : undefined
-  if (id !== undefined && isSubject(id)) return id
-  throw new ToolError(`\`${named}\` is no caller: write \`user:\` and the id, as in user:alice`)
 }
 
 function refuseText(text: string, flag: string): void {

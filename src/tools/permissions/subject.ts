@@ -1,7 +1,8 @@
 /** One caller of the access matrix, with the roles that the directory knows, and those for a time. */
 import type { RoleGrants } from '../../decide/role-grants.ts'
-import { isClaimableRole, isSubject } from '../../identity/caller.ts'
+import { isClaimableRole } from '../../identity/caller.ts'
 import { type AccessDirectory, reportedGrants, withGrantedRoles } from '../access/granted-roles.ts'
+import { subjectIn } from '../asked/subject-in.ts'
 import { ToolError } from '../load-policy.ts'
 import type { MatrixSubject } from './matrix.ts'
 
@@ -12,8 +13,7 @@ export async function subjectNamed(
   grants: RoleGrants,
   now: number,
 ): Promise<MatrixSubject> {
-  const id = named.startsWith('user:') ? named.slice('user:'.length) : ''
-  if (!isSubject(id)) throw new ToolError(`\`${named}\` is no caller: write \`user:\` and the id, as in user:alice`)
+  const id = subjectIn(named)
   const { roles = [], disabled, deleted } = await withGrantedRoles(directory, grants, now).accountStatus(id)
   if (disabled || deleted) {
     throw new ToolError(`${named} is ${disabled ? 'disabled' : 'deleted'}, and nothing is allowed to it`)
