@@ -6,7 +6,7 @@ import { type FoundInFiles, findInMatrices, findInProject } from './findings.ts'
 import { rangesIn } from './ranges.ts'
 import { tooLarge, type Workspace } from './workspace.ts'
 
-/** The wait after a change: half of what the last check took, within these bounds, in milliseconds. */
+/** Bounds of the pause between a change and its check, in milliseconds: it is half as long as the last check. */
 const [LEAST_WAIT_MS, MOST_WAIT_MS] = [20, 300]
 /** A prediction of all cells waits until nobody has typed for this long. */
 const QUIET_MS = 300

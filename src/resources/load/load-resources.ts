@@ -37,7 +37,7 @@ export async function findSchemaFaults(directory: string): Promise<ReadSchemas> 
   return { sources: read.sources, faults: resourcesIn(read).faults }
 }
 
-/** The resources of what was read; undefined if there is a fault. `faults` are all, sorted by place. */
+/** Makes resources of the files. With a fault there are none. All faults are told, sorted by place. */
 export function resourcesIn({ sources, faults }: ReadSchemas): {
   readonly resources: Resources | undefined
   readonly faults: readonly Diagnostic[]

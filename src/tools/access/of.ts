@@ -8,13 +8,11 @@ import { smallestSubsets } from '../../base/subsets.ts'
 import { timeText } from '../../base/time.ts'
 import type { Caller } from '../../decide/caller.ts'
 import { type Condition, withValues } from '../../decide/conditions/condition.ts'
-import { isBlocked, passRoleLevel } from '../../decide/decide.ts'
+import { passRoleLevel } from '../../decide/decide.ts'
 import { type FactSource, withFacts } from '../../decide/facts.ts'
 import type { CallerGrants } from '../../decide/grants/caller-grants.ts'
 import { type DirectPolicy, directPolicy } from '../../decide/grants/direct.ts'
 import { USERS } from '../../decide/policy.ts'
-import { isClaimableRole } from '../../identity/caller.ts'
-import { authenticationOf } from '../../identity/directory/api-key.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
 import type { Scalar, StoredObject } from '../../resources/object.ts'
 import type { Resources } from '../../resources/resource.ts'
@@ -22,6 +20,7 @@ import { storedResources } from '../../resources/stored-resources.ts'
 import { type AskedRoute, actionsAsked, asListing } from '../../server/authzen/ask.ts'
 import type { OpenedStore } from '../../store/contract.ts'
 import { type LoadedPolicy, ToolError } from '../load-policy.ts'
+import { type CallerStatus, callerNamed } from './caller-named.ts'
 import { CallersByShape } from './callers-by-shape.ts'
 import { type AccessOpened, type ReportedGrant, reportedGrants } from './granted-roles.ts'
 import { type Cases, casesText, type JudgedRequest, judge, MOST_UNKNOWN, questionBy } from './judge.ts'
@@ -47,7 +46,7 @@ export interface OfReport {
   /** Why it has some of them until a time. */
   readonly grants: readonly ReportedGrant[]
   /** All but `active` can do nothing. */
-  readonly status: 'active' | 'blocked' | 'disabled' | 'deleted' | 'ended'
+  readonly status: CallerStatus
   readonly resources: readonly ResourceOf[]
   /** Resources without stored objects. */
   readonly leftOut: readonly string[]
@@ -240,34 +239,6 @@ export type Allowed = { readonly where: AllowedWhere } | { readonly created: rea
 const ALL: Condition = { kind: 'always' }
 const NO_RECORD = 'there is no users record, so a token may give further roles and attributes'
 const TOO_MANY = 'the rules ask for too many conditions of the request'
-
-interface CallerOfReport {
-  readonly caller: Caller
-  readonly key: string | null
-  readonly status: OfReport['status']
-}
-
-async function callerNamed({ named, opened: { directory }, reviewed, now }: OfQuestion): Promise<CallerOfReport> {
-  const [, kind = '', id = ''] = /^(user|key):(.+)$/s.exec(named) ?? []
-  if (kind === '')
-    throw new ToolError(`\`${named}\` names nobody: write user:<id> of a person, or key:<id> of an API key`)
-  const blockedOr = (status: OfReport['status'], subject: string) =>
-    status === 'active' && isBlocked(reviewed.blocked, subject, now) ? 'blocked' : status
-  if (kind === 'user') {
-    const { roles = [], disabled, deleted } = await directory.accountStatus(id)
-    const status = disabled ? 'disabled' : deleted ? 'deleted' : 'active'
-    const caller = { id, roles: roles.filter(isClaimableRole), claims: {} }
-    return { caller, key: null, status: blockedOr(status, id) }
-  }
-  const found = await directory.keyStatus(id)
-  if (!found) throw new ToolError(`there is no API key \`${id}\`: \`sallyport key list\` names them`)
-  const authentication = authenticationOf(found, now)
-  if (authentication.kind === 'caller')
-    return { caller: authentication.caller, key: id, status: blockedOr('active', found.key.subject) }
-  const { disabled, deleted, key } = found
-  const status = disabled ? 'disabled' : deleted ? 'deleted' : 'ended'
-  return { caller: { id: key.subject, roles: key.roles, claims: {} }, key: id, status }
-}
 
 interface ActionQuestion {
   readonly request: JudgedRequest
