@@ -259,6 +259,18 @@ describe('a role for a time', () => {
     expect(await shown('access', 'of', 'user:bob')).to.not.contain('until')
     await as('ada', 'policy', 'break-glass', '--role', 'admin', '--to', 'user:bob', '--for', '1h', '--reason', 'down')
     await breakGlass('ada')
+    const service = await server.token('shop', 'pdp-client')
+    const question = {
+      subject: { type: 'user', id: 'bob' },
+      action: { name: 'delete' },
+      resource: { type: 'orders', id: 'none' },
+    }
+    await until(async () => {
+      await server.ask('POST', '/access/v1/evaluation', { token: service, body: question })
+      const record = await server.lastDecision({ subject: 'shop' })
+      const [asked] = (record?.asked ?? []) as { breakGlass?: number; roles?: string[] }[]
+      return asked?.breakGlass === 1 && asked.roles?.join() === 'member,admin'
+    })
     const GRANT = /admin until 2\S+ by ada \(break-glass 1\)/
     expect(await shown('access', 'of', 'user:bob'))
       .to.match(GRANT)
