@@ -115,7 +115,13 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const config = { ...read, database: { ...read.database, ...(writer && { writer }), ...(reads && { reads }) } }
   const { issuer, audience } = config.tokens
   const log: Record<string, unknown>[] = []
-  const app = await startApp({ config, log: createLog('debug', collect(log)), passwords: CHEAP_PASSWORDS, ...rest })
+  const app = await startApp({
+    config,
+    log: createLog('debug', collect(log)),
+    passwords: CHEAP_PASSWORDS,
+    questions: { environment: { ...process.env, ...env } },
+    ...rest,
+  })
   if (demo && !rest.passwords) await makeDemoCheap(app)
   const secrets = new Secrets()
   const { note, refuseFaults } = checkAnswers(

@@ -4,7 +4,7 @@
  */
 import type { Policy, RoleLink, Rule } from '../decide/policy.ts'
 import { type RolesApart, roleGuaranteesOf, rolesLost } from '../decide/role-guarantees.ts'
-import type { Resource, Resources } from '../resources/resource.ts'
+import { namesInRules, type Resource, type Resources } from '../resources/resource.ts'
 import { ActionRules, type AlikeRules, alikeRules, type ResourceRules } from './action-rules.ts'
 import { ResourceSpace } from './space.ts'
 
@@ -44,7 +44,7 @@ export class ActionRulesIndex {
     this.#links = Map.groupBy(policy.links, ({ role }) => role)
     const byColumn = Map.groupBy(new Set(this.#alike.values()), ({ rules: [rule] }) => rule?.resource)
     for (const resource of byName.values()) {
-      const columns = [resource.name, resource.builtIn ? 'system/*' : '*']
+      const columns = namesInRules(resource.name)
       this.#place(
         resource,
         columns,

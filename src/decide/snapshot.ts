@@ -1,7 +1,7 @@
 /** One policy in force: immutable, used by every request, replaced as a whole when the files change. */
 
 import { onceKnown } from '../base/now-or-later.ts'
-import type { Action, Resource, Resources } from '../resources/resource.ts'
+import { type Action, namesInRules, type Resource, type Resources } from '../resources/resource.ts'
 import type { Caller } from './caller.ts'
 import { recordedFields } from './evidence.ts'
 import type { IsGranted } from './grants/grant.ts'
@@ -172,8 +172,8 @@ export class Snapshot {
 
   #makeTable(subject: Subject, resourceName: string, actionName: string): GrantTable | Promise<GrantTable> {
     const { resource, action } = this.#declared(resourceName, actionName)
-    const { name, builtIn } = resource
-    const candidates = this.#engine.rules.about(subject.names, [name, builtIn ? 'system/*' : '*'])
+    const { name } = resource
+    const candidates = this.#engine.rules.about(subject.names, namesInRules(name))
     const concernsObject = actionName !== 'options'
     const isKnown = this.#namesKnownFor(resource, concernsObject)
     const known = candidates.filter((rule) => namesIn(rule).every(isKnown))

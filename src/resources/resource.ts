@@ -87,16 +87,32 @@ export interface Gateway {
 export interface RouteExchange {
   /** What the route does, in a few words. */
   readonly summary: string
-  readonly takes: Readonly<Record<string, Json>>
+  /** Undefined for a GET. */
+  readonly takes?: Readonly<Record<string, Json>>
   readonly gives: Readonly<Record<string, Json>>
   /** Those of a body. */
-  readonly faults: (body: unknown) => readonly FieldFault[]
+  readonly faults?: (body: unknown) => readonly FieldFault[]
 }
 
 export interface Action {
   readonly name: string
   /** If an action has no fields (delete, options), a decision is about the single pseudo-field `*`. */
   readonly hasFields: boolean
+}
+
+/**
+ * What a rule may write in place of the resource's name. `system/policy` has nothing: a rule for all built-in resources
+ * was written by people who thought of other answers than the whole policy.
+ */
+export function wildcardOf(name: string): '*' | 'system/*' | undefined {
+  if (name === 'system/policy') return undefined
+  return name.startsWith('system/') ? 'system/*' : '*'
+}
+
+/** What the resource column of a rule about this resource may hold. */
+export function namesInRules(name: string): readonly string[] {
+  const wildcard = wildcardOf(name)
+  return wildcard === undefined ? [name] : [name, wildcard]
 }
 
 export interface Resource {

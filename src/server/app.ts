@@ -37,6 +37,7 @@ import { createPolicyParser } from './policy-changes/parse-apart.ts'
 import { createPolicyLog, type PolicyLog } from './policy-changes/policy-log.ts'
 import { refuseUnproven } from './policy-changes/refuse-unproven.ts'
 import { warmInSlices } from './policy-changes/warm-in-slices.ts'
+import { type QuestionOptions, Questions } from './questions/answer-questions.ts'
 import { Cursors } from './routes/cursor.ts'
 import { EntityTags } from './routes/entity-tag.ts'
 import type { Services } from './routes/handler.ts'
@@ -79,6 +80,8 @@ export interface AppOptions {
   readonly now?: () => Date
   readonly timeouts?: ServerTimeouts
   readonly unread?: Partial<UnreadBounds>
+  /** How questions about the policy are answered (`/policy/v1/…`). */
+  readonly questions?: QuestionOptions
   /** The functions of a worker that its primary provides. */
   readonly worker?: WorkerParts
 }
@@ -164,6 +167,8 @@ export async function startApp(options: AppOptions): Promise<App> {
         draining: () => shutdown.begun,
         note: noteStore,
       })
+    const questions = new Questions({ config, policy, schemas, ...options.questions })
+    closing.push(() => questions.close())
     const unread = new UnreadAnswers(options.unread)
     const koa = new Koa()
     koa.on('error', (error) => faults.note({ err: error }, 'response failed'))
@@ -182,6 +187,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         cursors,
         tags,
         requests,
+        questions,
         describe: createDescribe(resources, channel ? 'published' : 'folder'),
         access: {
           resources,

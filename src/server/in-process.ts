@@ -82,6 +82,8 @@ export async function openInProcess(parts: InProcessParts): Promise<AskInProcess
       checks: async () => ({}),
       cursors: new Cursors(await store.secret('cursor')),
       tags: new EntityTags(await store.secret('tag')),
+      // Who may ask, and not what is answered.
+      questions: { isPublished: false, answer: async () => '{}' },
       describe: parts.describe ?? createDescribe(resources, 'folder'),
       access: { resources, store, directory, verifier: parts.subjects, publicUrl: () => '', slices: new SliceQueue() },
     },

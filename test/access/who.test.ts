@@ -266,7 +266,9 @@ for (const [name, onEngine] of ENGINES) {
 
     it('names in every format the resources that it leaves out, and no others', async () => {
       const printed = async (...args: readonly string[]) => (await command(['access', ...args])).stdout
-      const left = ['access', 'access-requests', 'health', 'keys', 'openapi', 'tokens'].map((one) => `system/${one}`)
+      const left = ['access', 'access-requests', 'health', 'keys', 'openapi', 'policy', 'tokens'].map(
+        (one) => `system/${one}`,
+      )
       for (const args of [['of', 'user:alice'], ['report'], ['compare', '--from', on.env.POLICIES ?? '']]) {
         const { leftOut } = JSON.parse(await printed(...args, '--format', 'json'))
         expect(leftOut).to.have.members(left)

@@ -15,7 +15,7 @@ describe('the document of a caller', () => {
   it('has the operations that the policy grants on some object, and no other', async () => {
     const auditor = operationsOf(await documentFor(world, 'auditor'))
     expect(auditor).to.include.members(['GET /api/orders', 'GET /api/users/{id}'])
-    const writes = auditor.filter((one) => /^(POST|PUT|PATCH|DELETE)/.test(one))
+    const writes = auditor.filter((one) => /^(POST|PUT|PATCH|DELETE) (?!\/policy\/v1\/)/.test(one))
     expect(writes).to.deep.equal(['DELETE /api/tokens/current', 'POST /api/tokens'])
     const member = operationsOf(await documentFor(world, 'member'))
     expect(member).to.include.members(['POST /api/orders', 'PATCH /profile'])

@@ -123,7 +123,7 @@ function lives({ now }: World, { until }: OracleRule): boolean {
 
 export function covers(pattern: string, { name, builtIn }: OracleResource): boolean {
   if (pattern === '*') return !builtIn
-  if (pattern === 'system/*') return builtIn
+  if (pattern === 'system/*') return builtIn && name !== 'system/policy'
   return pattern === name
 }
 

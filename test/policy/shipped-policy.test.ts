@@ -77,7 +77,9 @@ const TABLE: readonly Row[] = [
   { on: 'system/access', actions: 'read', ...everybody(any) },
   { on: 'system/access', actions: 'evaluate search filter forward', ...everybody(refused) },
   { on: 'system/access-requests', actions: 'create read', ...everybody(refused) },
-  ...['notes', 'orders', 'accounts', 'users', 'system/health', 'system/openapi', 'system/tokens', 'system/keys', 'system/access', 'system/access-requests'].map((on) => ({ on, actions: 'options', ...everybody(any) })),
+  { on: 'system/policy', actions: 'read explain read-decisions', ...everybody(refused), auditor: any, admin: any },
+  { on: 'system/policy', actions: 'draft', ...everybody(refused), admin: any },
+  ...['notes', 'orders', 'accounts', 'users', 'system/health', 'system/openapi', 'system/tokens', 'system/keys', 'system/access', 'system/access-requests', 'system/policy'].map((on) => ({ on, actions: 'options', ...everybody(any) })),
 ]
 
 /** Which roles a caller of a column claims; a role that nobody declared makes no difference. */

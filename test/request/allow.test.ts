@@ -29,6 +29,14 @@ const ALLOW: Readonly<Record<string, string>> = {
   '/.well-known/jwks.json': 'GET, HEAD, OPTIONS',
   '/.well-known/authzen-configuration': 'GET, HEAD, OPTIONS',
   '/access-requests': 'GET, HEAD, POST, OPTIONS',
+  ...Object.fromEntries(
+    ['check', 'files', 'instances', 'proposals', 'versions'].map((one) => [`/policy/v1/${one}`, 'GET, HEAD, OPTIONS']),
+  ),
+  ...Object.fromEntries(
+    ['decisions', 'draft', 'explain', 'explain-record', 'matrix', 'of', 'report', 'review', 'usage', 'who'].map(
+      (one) => [`/policy/v1/${one}`, 'POST, OPTIONS'],
+    ),
+  ),
   '/access/v1/evaluation': 'POST, OPTIONS',
   '/access/v1/evaluations': 'POST, OPTIONS',
   '/access/v1/filter': 'POST, OPTIONS',

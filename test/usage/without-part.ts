@@ -23,7 +23,7 @@ export function filesWithout(files: PolicyFiles, part: PolicyPart, { byName }: R
     return names.filter((one) => one !== name).join(between)
   }
   const covered = [...byName.values()].filter(({ name, builtIn }) => {
-    return cells[2] === name || cells[2] === (builtIn ? 'system/*' : '*')
+    return cells[2] === name || (name !== 'system/policy' && cells[2] === (builtIn ? 'system/*' : '*'))
   })
   const declared = [...new Set(covered.flatMap((one) => [...one.actions.keys()]))].join('|')
   const [left = '', right] = relations.split('>')

@@ -52,6 +52,7 @@ export const CATALOGUE = {
   'unsupported-media-type': { status: 415, title: 'The media type is not supported', stage: 'after' },
   'expectation-failed': { status: 417, title: 'The expectation cannot be met', stage: 'before' },
   'filter-unsayable': { status: 422, title: "The filter can't be said in this form", stage: 'after' },
+  'question-refused': { status: 422, title: "The question about the policy can't be answered", stage: 'after' },
   'idempotency-key-reused': { status: 422, title: 'The idempotency key was used with another payload', stage: 'after' },
   'precondition-required': { status: 428, title: 'A precondition is required', stage: 'after' },
   'quota-exceeded': {

@@ -5,7 +5,7 @@
 
 import { type Adapter, type Model, newEnforcer, newModelFromString } from 'casbin'
 import { LRUCache } from 'lru-cache'
-import type { Action, Resource, Resources } from '../../resources/resource.ts'
+import { type Action, type Resource, type Resources, wildcardOf } from '../../resources/resource.ts'
 import type { HeldNames, IsGranted } from '../grants/grant.ts'
 import type { Rule, Term, Views } from '../policy.ts'
 import { LivingRules, type PackedPolicy } from '../rules/rule-table.ts'
@@ -129,8 +129,7 @@ function heldText({ stored, mixed, proposed }: HeldNames): string {
 }
 
 function covers(ruleResource: string, resource: string): boolean {
-  if (ruleResource === resource) return true
-  return resource.startsWith('system/') ? ruleResource === 'system/*' : ruleResource === '*'
+  return ruleResource === resource || ruleResource === wildcardOf(resource)
 }
 
 function performs(ruleActions: string, action: string): boolean {

@@ -3,7 +3,7 @@
  * (docs/policies.md, "Rules about writes").
  */
 
-import type { Action, Resource } from '../../resources/resource.ts'
+import { type Action, type Resource, wildcardOf } from '../../resources/resource.ts'
 import type { Rule, Term, Views } from '../policy.ts'
 
 export type RelationColumn = Pick<Rule, 'before' | 'after'>
@@ -81,8 +81,8 @@ export function isAbout(rule: Rule, { resource, action }: ActionOnResource): boo
   return coversResource(rule, resource) && performs(rule, action)
 }
 
-export function coversResource(rule: Rule, { name, builtIn }: Resource): boolean {
-  return rule.resource === name || rule.resource === (builtIn ? 'system/*' : '*')
+export function coversResource(rule: Rule, { name }: Resource): boolean {
+  return rule.resource === name || rule.resource === wildcardOf(name)
 }
 
 export function performs({ actions }: Rule, { name }: Action): boolean {

@@ -130,6 +130,11 @@ export class LivePolicy {
     return [...this.#faults.blocked, ...this.#faults.rules]
   }
 
+  /** The files that the policy in force was made of. */
+  get sources(): PolicySources {
+    return this.#sources
+  }
+
   /** Whether these are the rules in force: a version may change nothing but blocks. */
   hasRules(files: PolicyFiles): boolean {
     return isSame(files, this.#sources.files)

@@ -3,7 +3,7 @@
  */
 import { didYouMean, oneOf } from '../../base/did-you-mean.ts'
 import type { Ownership, Role, Rule, Views } from '../../decide/policy.ts'
-import type { Resource, Resources } from '../../resources/resource.ts'
+import { type Resource, type Resources, wildcardOf } from '../../resources/resource.ts'
 import { meantAction } from './meant-action.ts'
 import { parseRelationColumn } from './relation-column.ts'
 import type { CellFault } from './rule-columns.ts'
@@ -117,8 +117,7 @@ function soundNames(
 export function coveredResources(resource: string, { byName }: Resources): readonly Resource[] {
   const exact = byName.get(resource)
   if (exact) return [exact]
-  if (resource !== '*' && resource !== 'system/*') return []
-  return [...byName.values()].filter(({ builtIn }) => builtIn === (resource === 'system/*'))
+  return [...byName.values()].filter(({ name }) => wildcardOf(name) === resource)
 }
 
 function split(cell: string, separator: string): string[] {

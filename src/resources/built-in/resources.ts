@@ -1,12 +1,13 @@
 /**
- * The resources that the program serves itself (health, the OpenAPI document, tokens, keys, access, access requests), under the same policy
- * as data.
+ * The resources that the program serves itself (health, the OpenAPI document, tokens, keys, access, access requests, the
+ * policy), under the same policy as data.
  */
 import type { Resource, Route } from '../resource.ts'
 import type { JsonObject } from '../schema/schema-file.ts'
 import { ACCESS } from './access.ts'
 import { ACCESS_REQUESTS } from './access-requests.ts'
 import { action, builtIn, closedObjectOf, documentRoute, listOf, objectOf, route, statusField, TEXT } from './make.ts'
+import { POLICY_QUESTIONS } from './policy-questions.ts'
 import { TOKEN_REQUEST, validateTokenRequest } from './token-request.ts'
 
 const HEALTH = 'system/health'
@@ -84,6 +85,7 @@ export const BUILT_IN_RESOURCES: readonly Resource[] = Object.freeze([
   }),
   ACCESS,
   ACCESS_REQUESTS,
+  POLICY_QUESTIONS,
 ])
 
 /** Paths that no schema file may have. */

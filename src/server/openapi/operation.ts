@@ -4,7 +4,7 @@ import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
 import type { RouteMethod } from '../../decide/callers-and-routes.ts'
 import { filledFields } from '../../decide/relations/ownership.ts'
 import { echoesRequestId, METADATA_PATH } from '../../resources/built-in/access.ts'
-import type { Gateway, Operation, Resources } from '../../resources/resource.ts'
+import type { Gateway, Method, Operation, Resources, RouteExchange } from '../../resources/resource.ts'
 import { statusForGateway } from '../answers/record.ts'
 import { type Part, pascal } from './components.ts'
 import { type Headers, headersPart, joinHeaders } from './headers.ts'
@@ -60,7 +60,7 @@ export function operationPart(routeMethod: RouteMethod, describing: Describing, 
   const description = textOf(routeMethod)
   return {
     summary:
-      (method === 'POST' ? routeMethod.route.exchange?.summary : undefined) ??
+      summaryOf(routeMethod.route.exchange, method) ??
       BUILT_IN.get(`${method} ${routeMethod.route.path}`) ??
       `${VERBS[endpoint.operation]} ${resource.name}${method === 'HEAD' ? ', headers only' : ''}`,
     ...(description === '' ? {} : { description }),
@@ -233,10 +233,17 @@ function requestBodyOf(routeMethod: RouteMethod, describing: Describing): Part |
   }
 }
 
+function summaryOf(exchange: RouteExchange | undefined, method: Method): string | undefined {
+  if (!exchange) return undefined
+  if (method === 'POST') return exchange.summary
+  if (exchange.takes || method === 'OPTIONS') return undefined
+  return method === 'HEAD' ? `${exchange.summary}, headers only` : exchange.summary
+}
+
 function createBody(routeMethod: RouteMethod, describing: Describing): Part {
   const { takes } = routeMethod.resource
   const { exchange } = routeMethod.route
-  if (exchange) return describing.components.addTitled(exchange.takes)
+  if (exchange?.takes) return describing.components.addTitled(exchange.takes)
   if (takes) return describing.components.add('schemas', `${describing.schemas.base}Request`, takes)
   const { components, schemas } = describing
   const fields = writable(routeMethod, describing)

@@ -5,6 +5,7 @@ import { concernsObject, type RouteMethod } from '../../decide/callers-and-route
 import { USERS } from '../../decide/policy.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import { FILTER_PATH } from '../../resources/built-in/access.ts'
+import { POLICY_PATH } from '../../resources/built-in/policy-questions.ts'
 import type { Operation } from '../../resources/resource.ts'
 import { type Components, type Part, pascal } from './components.ts'
 import { type HeaderName, type Headers, headersPart, joinHeaders } from './headers.ts'
@@ -220,6 +221,7 @@ export function possibleProblems(
   add(resource.builtIn && !route.gateway && endpoint.operation === 'read', 'not-acceptable')
   add(resource.takes !== undefined && endpoint.operation === 'create', ...SIGNING_IN)
   add(route.exchange !== undefined && endpoint.operation === 'create', ...ASKING)
+  add(route.path.startsWith(POLICY_PATH) && endpoint.operation !== 'options', 'question-refused')
   add(route.path === FILTER_PATH && endpoint.operation === 'create', 'filter-unsayable')
   add(route.kind === 'caller' && resource.builtIn && endpoint.operation === 'delete', 'session-not-found')
   add(route.path === '/readyz' && endpoint.operation === 'read', 'not-ready')

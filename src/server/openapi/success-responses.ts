@@ -62,7 +62,9 @@ function redirectAnswer(redirect: NonNullable<RouteMethod['route']['redirect']>,
 function builtInAnswer({ route, resource, endpoint }: RouteMethod, { access, schemas, components }: Describing): Reply {
   if (endpoint.operation === 'delete')
     return { status: 204, description: 'The session has ended.', headers: NO_HEADERS }
-  if (route.exchange && endpoint.operation === 'create') return exchangeAnswer(route.exchange.gives, components)
+  const { exchange } = route
+  if (exchange && (endpoint.operation === 'create' || !exchange.takes))
+    return exchangeAnswer(exchange.gives, components)
   const description = schemas.description ?? resource.name
   const answer = { status: 200, description, headers: NO_HEADERS }
   if (resource.fields.size === 0) return { ...answer, schema: components.add('schemas', schemas.base, schemas.whole) }

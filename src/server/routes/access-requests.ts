@@ -25,7 +25,7 @@ export async function makeRequest(
   { caller, route, at }: HandledRequest,
   body: JsonObject,
 ): Promise<Outcome> {
-  const faults = route.exchange?.faults(body) ?? []
+  const faults = route.exchange?.faults?.(body) ?? []
   if (faults.length > 0) refuse(faults)
   const { role, for: time, reason } = body as { role: string; for: string; reason: string }
   if (!requests || !caller) return refuse([notRequestable(role, [])])

@@ -19,6 +19,7 @@ import type { UnreadAnswers } from '../http/unread-answers.ts'
 import type { InFlight } from '../idempotency/idempotency-key.ts'
 import type { Input, Preconditions } from '../input/input.ts'
 import type { AccessRequests } from '../policy-changes/follow-grants.ts'
+import type { PolicyQuestions } from '../questions/policy-questions.ts'
 import type { Cursors } from './cursor.ts'
 import type { EntityTags, WrittenJson } from './entity-tag.ts'
 
@@ -56,6 +57,8 @@ export interface Services {
   readonly checks: () => Promise<Readonly<Record<string, Health>>>
   /** Undefined where the policy is not published in the database: then no role can be asked for. */
   readonly requests?: AccessRequests | undefined
+  /** Undefined where nobody may ask about the policy. */
+  readonly questions?: PolicyQuestions | undefined
   /** For the routes where other services ask the policy. */
   readonly access: AccessParts
 }

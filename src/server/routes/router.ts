@@ -4,6 +4,7 @@ import type { Middleware } from 'koa'
 import type { Decision } from '../../decide/decision.ts'
 import { abilitiesOf } from '../../decide/grants/abilities.ts'
 import { ACCESS_REQUESTS_PATH } from '../../resources/built-in/access-requests.ts'
+import { POLICY_QUESTIONS } from '../../resources/built-in/policy-questions.ts'
 import type { Method, Operation, Route } from '../../resources/resource.ts'
 import { Routers } from '../../resources/routing/match-route.ts'
 import type { Store } from '../../store/contract.ts'
@@ -13,6 +14,7 @@ import { admit } from '../authzen/forward.ts'
 import { ACCESS_HANDLERS } from '../authzen/routes.ts'
 import { clientGone } from '../http/http-server.ts'
 import type { Input } from '../input/input.ts'
+import { answerQuestion } from '../questions/answer-question.ts'
 import { askFacts, decideRequest, inTurn, questionAsked, type WriteGate } from '../stages/authorize.ts'
 import type {
   Accepted,
@@ -51,6 +53,12 @@ const BUILT_IN: Readonly<Record<string, Handler>> = {
   '/api/tokens': (services, request, _, input) => signIn(services, request, of(input, 'body').body),
   '/api/tokens/current': (services, request) => signOut(services, request),
   ...ACCESS_HANDLERS,
+  ...Object.fromEntries(
+    POLICY_QUESTIONS.routes.map(({ path }): [string, Handler] => [
+      path,
+      (services, request, _, input) => answerQuestion(services, request, input),
+    ]),
+  ),
   [ACCESS_REQUESTS_PATH]: (services, request, _, input) =>
     input.kind === 'body' ? makeRequest(services, request, input.body) : showRequests(services, request),
 }

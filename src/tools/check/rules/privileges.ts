@@ -4,6 +4,7 @@ import { inheritedBy, type Policy, type Rule, USERS } from '../../../decide/poli
 import { needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { coversResource, relationColumnText } from '../../../decide/rules/terms.ts'
 import { namesText } from '../../../present/quote.ts'
+import { POLICY_QUESTIONS } from '../../../resources/built-in/policy-questions.ts'
 import type { Resource } from '../../../resources/resource.ts'
 import { CELL, check, type PolicyCheck, ruleCheck } from '../check.ts'
 import { coveredBy, performed, writingActions } from '../reach/writers.ts'
@@ -108,6 +109,22 @@ export const PRIVILEGES: readonly PolicyCheck[] = [
       return { message, hint: 'allow it to a role that only services have' }
     },
   }),
+  ruleCheck({
+    code: 'policy-public',
+    meaning:
+      '`everyone` or `anonymous` may ask about the policy at `system/policy`: the answers tell all rules, who may do ' +
+      'what, and what people did',
+    fix: 'Allow it to the roles of those who work on the policy, or review it',
+    cell: CELL.subject,
+    judge: (rule, { resources }) => {
+      if (rule.effect !== 'allow' || !isPublic(rule.subject)) return undefined
+      if (!coveredBy(rule, resources).some(({ name }) => name === POLICY_QUESTIONS.name)) return undefined
+      const asked = performed(rule, ASKING_POLICY)
+      if (asked.length === 0) return undefined
+      const message = `\`${rule.subject}\` may ${namesText(asked)} at \`${POLICY_QUESTIONS.name}\`: answers tell rules and people`
+      return { message, hint: 'allow it to roles of people who work on the policy' }
+    },
+  }),
 ]
 
 const ROLES = 'roles'
@@ -152,6 +169,7 @@ function privilegedIn({ subjects }: CallerEntry, policy: Policy): readonly Asser
 /** What each answer tells, by action of `system/access`. */
 const ASKING = new Set(['evaluate', 'search', 'filter', 'forward'])
 const ACCESS = 'system/access'
+const ASKING_POLICY = new Set([...POLICY_QUESTIONS.actions.keys()].filter((name) => name !== 'options'))
 
 /** Undefined for services. */
 export function broadAskers(

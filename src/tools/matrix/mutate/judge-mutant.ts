@@ -23,7 +23,7 @@ import { isAbout } from '../../../decide/rules/terms.ts'
 import { parsePolicy } from '../../../policy/parse/parse-policy.ts'
 import { plainText } from '../../../present/phrase.ts'
 import { isScalar } from '../../../resources/object.ts'
-import type { Resources } from '../../../resources/resource.ts'
+import { type Resources, wildcardOf } from '../../../resources/resource.ts'
 import { ToolError } from '../../load-policy.ts'
 import { surveyCells } from '../cells/survey.ts'
 import type { Cell } from '../predict/cell-fixture.ts'
@@ -82,7 +82,7 @@ export async function mutate(
   const mutants = makeMutants(source, evaluated.policy, {
     only,
     valuesOf: (resource, field) => (samples.get(resource.name)?.values.get(field) ?? []).filter(isScalar),
-  }).filter(({ resource }) => !about || concerns(resources, about, resource))
+  }).filter(({ resource }) => !about || concerns(about, resource))
   observe(0, mutants.length)
   const { met, unmet, unpredictable } = await statementsOf(suite)
   const guarantees = guaranteesHeld(evaluated.policy, { resources, now: suite.predictor.now })
@@ -107,9 +107,9 @@ export function aboutOf({ byName }: Resources, names: readonly string[]): Readon
 }
 
 /** Whether a mistake in a line about `resource` (undefined for any) can matter to one of these. */
-function concerns({ byName }: Resources, about: ReadonlySet<string>, resource: string | undefined): boolean {
+function concerns(about: ReadonlySet<string>, resource: string | undefined): boolean {
   if (resource === undefined || about.has(resource)) return true
-  const isCovered = (name: string) => resource === (byName.get(name)?.builtIn ? 'system/*' : '*')
+  const isCovered = (name: string) => resource === wildcardOf(name)
   return [...about].some(isCovered)
 }
 

@@ -5,6 +5,7 @@ import type { Policy } from '../../../decide/policy.ts'
 import { kindOf, stepsIn } from '../../../decide/relations/all-kinds.ts'
 import { conditionMistakes } from '../../../decide/request-conditions/all-conditions.ts'
 import { placeForRules, readRuleLines } from '../../../policy/parse/rule-lines.ts'
+import { coveredResources } from '../../../policy/parse/rule-scope.ts'
 import type { PolicyFileName, PolicyFiles, RequiredFileName } from '../../../policy/policy-files.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Endpoint, Resource, Resources } from '../../../resources/resource.ts'
@@ -186,7 +187,7 @@ function addAction({ files, resources }: Source, rule: RuleCells): readonly Muta
   const actions = namesIn(rule, COLUMN.actions, '|')
   if (actions.includes('*')) return []
   const hasResult = rule.cells[COLUMN.relations]?.includes('>')
-  const covered = coveredBy(rule.cells[COLUMN.resource] ?? '', resources)
+  const covered = coveredResources(rule.cells[COLUMN.resource] ?? '', resources)
   const served = covered.flatMap(hasResult ? actionsOfWrites : actionsServed)
   return [...new Set(served)]
     .filter((action) => !actions.includes(action))
@@ -205,7 +206,7 @@ function removeAction({ files }: Source, rule: RuleCells): readonly Mutant[] {
 function widenFields({ files, resources }: Source, rule: RuleCells, { viewsOf }: Vocabulary): readonly Mutant[] {
   const views = namesIn(rule, COLUMN.fields, '|')
   if (views.includes('*')) return []
-  const known = coveredBy(rule.cells[COLUMN.resource] ?? '', resources).flatMap(({ name }) => viewsOf(name))
+  const known = coveredResources(rule.cells[COLUMN.resource] ?? '', resources).flatMap(({ name }) => viewsOf(name))
   const more = [...new Set(known)].filter((view) => !views.includes(view)).map((view) => [...views, view].join('|'))
   return ['*', ...more].map((to) => withCell(files, 'widen-fields', rule, { column: COLUMN.fields, to }))
 }
@@ -223,12 +224,6 @@ function withoutOne(rule: RuleCells, column: number, separator: string): readonl
 
 function namesIn({ cells }: RuleCells, column: number, separator: string): readonly string[] {
   return (cells[column] ?? '').split(separator)
-}
-
-function coveredBy(resource: string, { byName }: Resources): readonly Resource[] {
-  const exact = byName.get(resource)
-  if (exact) return [exact]
-  return [...byName.values()].filter(({ builtIn }) => builtIn === (resource === 'system/*'))
 }
 
 /** The actions that routes serve. A mistake in another action would change no answer. */

@@ -1,0 +1,207 @@
+/**
+ * `system/policy`: what can be known of the policy in force (docs/policy-api.md). Each question is answered as a command
+ * answers it; the bodies name the command's options.
+ */
+import type { Json, Resource, Route } from '../resource.ts'
+import type { JsonObject } from '../schema/schema-file.ts'
+import { checkerOf } from '../validate/find-faults.ts'
+import { action, askingRoute, builtIn, closedObjectOf, documentRoute, listOf, objectOf, TEXT } from './make.ts'
+
+const NAME = 'system/policy'
+
+/** The paths of its routes begin with it. */
+export const POLICY_PATH = '/policy/v1/'
+
+/** In characters: the longest name, path or id in a question. */
+const LONGEST = 2048
+
+const ONE: JsonObject = { type: 'string', minLength: 1, maxLength: LONGEST }
+const SOME = listOf(ONE, { maxItems: 100, uniqueItems: true })
+const TIME: JsonObject = { description: 'Decide for this time (now).', ...ONE }
+const SINCE: JsonObject = { description: 'Only records of this time or later: 2026-12-04T18:00:00Z, or 1h.', ...ONE }
+const METHOD: JsonObject = { type: 'string', pattern: '^[A-Z]{1,20}$' }
+
+/** The text of a file of a draft, in characters: some ten thousand rules. */
+const LONGEST_FILE = 4_000_000
+
+type MemberSchemas = Readonly<Record<string, Json>>
+
+interface PolicyQuestion {
+  readonly name: string
+  readonly action: string
+  readonly summary: string
+  /** The members of the body; undefined for a GET. */
+  readonly takes?: { readonly required?: MemberSchemas; readonly optional?: MemberSchemas }
+  /** What the answer holds beside the usual, or in place of it. */
+  readonly gives?: JsonObject
+}
+
+const RESULT: MemberSchemas = {
+  command: { description: 'The command line that gives the same.', type: 'string' },
+  findings: { description: 'The command found something: its exit code was 1.', type: 'boolean' },
+}
+
+function ofCommand(result: Json): JsonObject {
+  return objectOf({ ...RESULT, result })
+}
+
+const ANSWER: JsonObject = {
+  ...ofCommand({ description: 'What the command prints as JSON; docs/schemas/ describes it.' }),
+  title: 'PolicyAnswer',
+  description: 'The answer of a command.',
+}
+
+const TEXTS: JsonObject = { type: 'object', additionalProperties: TEXT }
+
+const FILES: JsonObject = {
+  title: 'PolicyFiles',
+  description: 'The files that the policy in force was made of.',
+  ...closedObjectOf({
+    revision: TEXT,
+    source: { description: 'Where the files come from.', enum: ['folder', 'published'] },
+    faults: { description: 'Why newer files are not in force.', ...listOf(TEXT) },
+    files: { description: 'The texts by file name.', ...TEXTS },
+    schemas: { description: 'The schema files that it is read with, by file name.', ...TEXTS },
+  }),
+}
+
+const DECISIONS: JsonObject = {
+  title: 'PolicyDecisions',
+  description: 'Decision records, the newest last.',
+  ...ofCommand(closedObjectOf({ records: listOf({ type: 'object', additionalProperties: true }) })),
+}
+
+const DRAFT: JsonObject = {
+  title: 'PolicyDraft',
+  description: 'What these files would mean: their findings, and what changes. `diff` is null for files with errors.',
+  ...closedObjectOf({ check: ANSWER, diff: { anyOf: [ANSWER, { type: 'null' }] } }),
+}
+
+const QUESTIONS: readonly PolicyQuestion[] = [
+  { name: 'files', action: 'read', summary: 'Get the files of the policy in force', gives: FILES },
+  { name: 'check', action: 'read', summary: 'Get the findings and guarantees of the policy in force' },
+  { name: 'versions', action: 'read', summary: 'List the versions of the policy' },
+  { name: 'instances', action: 'read', summary: 'List the instances that follow the published policy' },
+  { name: 'proposals', action: 'read', summary: 'List the proposed changes of the published policy' },
+  {
+    name: 'matrix',
+    action: 'read',
+    summary: 'Get who can do what',
+    takes: { optional: { roles: SOME, resources: SOME, relation: ONE, with: ONE, at: TIME } },
+  },
+  {
+    name: 'review',
+    action: 'read',
+    summary: 'Get what a proposal means',
+    takes: { required: { number: { type: 'integer', minimum: 1, maximum: 1e9 } } },
+  },
+  {
+    name: 'explain',
+    action: 'explain',
+    summary: 'Explain the answer to a request',
+    takes: {
+      required: { method: METHOD, path: ONE },
+      optional: {
+        roles: SOME,
+        subject: ONE,
+        object: ONE,
+        relation: ONE,
+        with: ONE,
+        address: ONE,
+        becomes: ONE,
+        at: TIME,
+      },
+    },
+  },
+  {
+    name: 'explain-record',
+    action: 'explain',
+    summary: 'Explain a decision by the policy that made it',
+    takes: { required: { requestId: ONE } },
+  },
+  {
+    name: 'who',
+    action: 'explain',
+    summary: 'List who can make a request',
+    takes: { required: { method: METHOD, path: ONE }, optional: { field: ONE, at: TIME } },
+  },
+  {
+    name: 'of',
+    action: 'explain',
+    summary: 'List what a person or an API key can do',
+    takes: {
+      required: { subject: { description: 'user:<id> or key:<id>.', ...ONE } },
+      optional: { objects: { description: 'Also list ids of objects.', type: 'boolean' }, at: TIME },
+    },
+  },
+  {
+    name: 'report',
+    action: 'explain',
+    summary: 'List what everybody can do, for a review',
+    takes: { optional: { at: TIME } },
+  },
+  {
+    name: 'decisions',
+    action: 'read-decisions',
+    summary: 'Search the decision log',
+    takes: {
+      optional: {
+        since: SINCE,
+        until: ONE,
+        subject: ONE,
+        role: ONE,
+        resource: ONE,
+        action: ONE,
+        outcome: { enum: ['allowed', 'refused', 'failed'] },
+        status: { type: 'integer', minimum: 100, maximum: 599 },
+        route: ONE,
+        requestId: ONE,
+        limit: { description: 'The last so many (100).', type: 'integer', minimum: 1, maximum: 1000 },
+      },
+    },
+    gives: DECISIONS,
+  },
+  {
+    name: 'usage',
+    action: 'read-decisions',
+    summary: 'Get which lines requests needed',
+    takes: { optional: { since: SINCE, until: ONE } },
+  },
+  {
+    name: 'draft',
+    action: 'draft',
+    summary: 'Get what changed files would mean',
+    takes: {
+      required: {
+        files: {
+          description:
+            'The texts of the files, by their names in policies/. Others stay as they are; null removes one.',
+          type: 'object',
+          minProperties: 1,
+          maxProperties: 20,
+          propertyNames: { pattern: '^[a-z]{1,40}\\.[a-z]{1,10}$' },
+          additionalProperties: { type: ['string', 'null'], maxLength: LONGEST_FILE },
+        },
+      },
+    },
+    gives: DRAFT,
+  },
+]
+
+function routeOf({ name, action: asking, summary, takes, gives = ANSWER }: PolicyQuestion): Route {
+  const path = `${POLICY_PATH}${name}`
+  if (!takes) return Object.freeze({ ...documentRoute(NAME, path), exchange: { summary, gives } })
+  const schema: JsonObject = {
+    title: `Policy${name.replace(/(?:^|-)(.)/g, (_, letter: string) => letter.toUpperCase())}PolicyQuestion`,
+    ...closedObjectOf(takes.required ?? {}, takes.optional ?? {}),
+  }
+  return askingRoute(NAME, path, asking, { summary, takes: schema, gives, faults: checkerOf(schema) })
+}
+
+export const POLICY_QUESTIONS: Resource = builtIn(NAME, {
+  schema: ANSWER,
+  fields: [],
+  routes: QUESTIONS.map(routeOf),
+  // An action whose route a server doesn't have yet may be granted already.
+  actions: ['read', 'explain', 'draft', 'read-decisions', 'options'].map((name) => action(name, 'whole')),
+})

@@ -1,0 +1,247 @@
+/**
+ * Answers the questions to `/policy/v1/…` as commands do: the program itself runs beside the server when it is needed, and
+ * answers one question at a time. The commands read a copy of the files in force, because those on the disk may be newer, or
+ * broken.
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import type { Environment } from '../../base/command-process.ts'
+import { FileError } from '../../base/diagnostic.ts'
+import { Problem } from '../../base/problems/problem.ts'
+import { UnderWay } from '../../base/under-way.ts'
+import type { Config } from '../../config/config.ts'
+import { filesOfLog } from '../../decision-log/log-files.ts'
+import { DATABASE_POLICIES } from '../../identity/keys/published-settings.ts'
+import type { LivePolicy } from '../../policy/live/live-policy.ts'
+import { BLOCKED_FILE } from '../../policy/policy-folder.ts'
+import { secretsHiddenOf } from '../../present/without-secrets.ts'
+import type { JsonObject, SourceText } from '../../resources/schema/schema-file.ts'
+import { databaseIn } from '../../store/open.ts'
+import { tooManyUnderWay } from '../slices.ts'
+import type { PolicyQuestions } from './policy-questions.ts'
+import { type CommandLine, commandOf, diffOf, type QuestionBody } from './question-commands.ts'
+import type { FromProcess, ToProcess } from './question-messages.ts'
+
+// .ts in a checkout, .js in the package.
+const PROGRAM = new URL(`../../cli/question-process.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
+
+/** A command that takes longer is ended. */
+const PATIENCE_MS = 60_000
+/** People ask one question after another, and a start takes longer than most answers. */
+const IDLE_MS = 60_000
+/** In characters of JSON. */
+const LONGEST_ANSWER = 32_000_000
+/** The most questions under way: all but one wait. */
+const MOST = { ofCaller: 6, ofAll: 24 } as const
+
+export interface QuestionOptions {
+  /** What the commands see, beside the settings of the server; that of this process when not given. */
+  readonly environment?: Environment
+  readonly patienceMs?: number
+  readonly idleMs?: number
+}
+
+interface QuestionParts extends QuestionOptions {
+  readonly config: Config
+  readonly policy: Pick<LivePolicy, 'active' | 'sources' | 'faults'>
+  /** The schema files of the resources. */
+  readonly schemas: readonly SourceText[]
+}
+
+export class Questions implements PolicyQuestions {
+  readonly #parts: QuestionParts
+  readonly #underWay = new UnderWay(MOST, () => tooManyUnderWay('questions about the policy'))
+  #turn: Promise<unknown> = Promise.resolve()
+  #process: ChildProcess | undefined
+  #idle: NodeJS.Timeout | undefined
+  #folder: Promise<string> | undefined
+  /** The revision whose files the folder has. */
+  #copied: string | undefined
+
+  constructor(parts: QuestionParts) {
+    this.#parts = parts
+  }
+
+  get isPublished(): boolean {
+    return this.#parts.config.policies === DATABASE_POLICIES
+  }
+
+  async answer(name: string, asked: QuestionBody, caller: string, gone: AbortSignal): Promise<string> {
+    if (name === 'files') return JSON.stringify(this.#files())
+    return this.#underWay.run(caller, () => {
+      const mine = this.#turn.then(() => {
+        gone.throwIfAborted()
+        return name === 'draft' ? this.#draft(asked, gone) : this.#ofCommand(name, asked, gone)
+      })
+      this.#turn = mine.catch(() => undefined)
+      return mine
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#end()
+    const folder = await this.#folder?.catch(() => undefined)
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true })
+  }
+
+  async #ofCommand(name: string, asked: QuestionBody, gone: AbortSignal): Promise<string> {
+    const { config } = this.#parts
+    const line = commandOf(name, name === 'usage' ? { ...asked, logs: await logsOf(config) } : asked)
+    const policies = line.ofFolder || this.isPublished ? config.policies : join(await this.#inForce(), 'policies')
+    return answerText(line, await this.#run(line.argv, policies, gone))
+  }
+
+  /** The findings of a copy of the files in force with changes, and what the changes mean. */
+  async #draft(asked: QuestionBody, gone: AbortSignal): Promise<string> {
+    const folder = await this.#inForce()
+    const [inForce, draft] = [join(folder, 'policies'), join(folder, 'draft')]
+    await rm(draft, { recursive: true, force: true })
+    const changes = asked.files as Readonly<Record<string, string | null>>
+    await writeFiles(draft, { ...this.#texts(), ...changes })
+    const line = commandOf('check', {})
+    const checked = await this.#run(line.argv, draft, gone)
+    const check = answerText({ ...line, shown: 'sallyport policy check draft' }, checked)
+    if (JSON.parse(checked.stdout).errors > 0) return `{"check":${check},"diff":null}`
+    const compared = await this.#run(diffOf(inForce, draft), draft, gone)
+    const shown = { ...line, shown: 'sallyport policy diff policies draft' }
+    return `{"check":${check},"diff":${answerText(shown, compared)}}`
+  }
+
+  #files(): JsonObject {
+    const { policy, schemas } = this.#parts
+    return {
+      revision: policy.active.revision,
+      source: this.isPublished ? 'published' : 'folder',
+      faults: policy.faults.map(faultText),
+      files: this.#texts(),
+      schemas: Object.fromEntries(schemas.map(({ name, text }) => [basename(name), text])),
+    }
+  }
+
+  #texts(): Readonly<Record<string, string>> {
+    const { files, blocked } = this.#parts.policy.sources
+    return Object.fromEntries([...Object.values(files), blocked].map(({ name, text }) => [basename(name), text]))
+  }
+
+  /** A folder with a copy of the files in force, in `policies`. */
+  async #inForce(): Promise<string> {
+    this.#folder ??= mkdtemp(join(tmpdir(), 'sallyport-questions-'))
+    const folder = await this.#folder
+    const { revision } = this.#parts.policy.active
+    if (this.#copied === revision) return folder
+    this.#copied = undefined
+    await rm(join(folder, 'policies'), { recursive: true, force: true })
+    await writeFiles(join(folder, 'policies'), this.#texts())
+    this.#copied = revision
+    return folder
+  }
+
+  /** Throws Problem question-refused, for what a command refuses, and read-too-long. */
+  async #run(argv: readonly string[], policies: string, gone: AbortSignal): Promise<FromProcess> {
+    const { config, environment = process.env } = this.#parts
+    const env = {
+      ...environment,
+      DATABASE_URL: databaseUrlOf(config, environment),
+      NO_COLOR: '1',
+      POLICIES: policies,
+      SCHEMAS: config.schemas,
+      DATA_DIR: config.dataDirectory,
+    }
+    const answer = await this.#ask({ argv, env, most: LONGEST_ANSWER }, gone)
+    const folder = await this.#folder
+    const shown = (text: string) => (folder === undefined ? text : text.replaceAll(`${folder}/`, ''))
+    const stderr = shown(secretsHiddenOf(env)(answer.stderr))
+    if (answer.isCut)
+      throw new Problem('question-refused', 'The answer is too long for here; ask about less, or run the command.')
+    if (answer.code !== 2) return { ...answer, stdout: shown(answer.stdout) }
+    const sentence = stderr.replace(/^sallyport: /, '').trim()
+    // A fault of the program has its stack, which is not for clients.
+    if (sentence === '' || /\n {4}at /.test(sentence)) throw new Error(`${argv.join(' ')}: ${sentence}`)
+    throw refused(sentence)
+  }
+
+  async #ask(asked: ToProcess, gone: AbortSignal): Promise<FromProcess> {
+    clearTimeout(this.#idle)
+    this.#process ??= this.#start()
+    const child = this.#process
+    const { promise, resolve, reject } = Promise.withResolvers<FromProcess>()
+    const { patienceMs = PATIENCE_MS, idleMs = IDLE_MS } = this.#parts
+    const tooLong = () =>
+      new Problem('read-too-long', 'The answer takes too long to make here; ask about less, or run the command.', {
+        headers: { 'Retry-After': '10' },
+      })
+    const giveUp = setTimeout(() => reject(tooLong()), patienceMs).unref()
+    const ended = () => reject(new Error('the process of the question ended'))
+    const left = () => reject(gone.reason)
+    child.once('message', resolve).once('error', reject).once('exit', ended)
+    gone.addEventListener('abort', left, { once: true })
+    child.send(asked, (error) => error && reject(error))
+    try {
+      return await promise
+    } catch (error) {
+      // It may be in any state, so the next question gets a new one.
+      this.#end()
+      throw error
+    } finally {
+      clearTimeout(giveUp)
+      gone.removeEventListener('abort', left)
+      child.off('message', resolve).off('error', reject).off('exit', ended)
+      this.#idle = setTimeout(() => this.#end(), idleMs).unref()
+    }
+  }
+
+  #start(): ChildProcess {
+    const child = fork(PROGRAM, { stdio: ['ignore', 'ignore', 'ignore', 'ipc'], serialization: 'advanced' })
+    // Each question has its own listener; an error between two makes the next one fail.
+    child.on('error', () => {})
+    child.unref()
+    child.channel?.unref()
+    return child
+  }
+
+  #end(): void {
+    clearTimeout(this.#idle)
+    this.#process?.kill('SIGKILL')
+    this.#process = undefined
+  }
+}
+
+/** A server that a command started has a database of its own. */
+function databaseUrlOf({ database, dataDirectory }: Config, { DATABASE_URL }: Environment): string | undefined {
+  return database.name === databaseIn(dataDirectory).name ? undefined : DATABASE_URL
+}
+
+function faultText(fault: unknown): string {
+  return fault instanceof FileError ? fault.message : 'The files could not be read; the log of the server says why.'
+}
+
+/** `null` for a file that the folder shall not have. */
+async function writeFiles(folder: string, texts: Readonly<Record<string, string | null>>): Promise<void> {
+  await mkdir(folder)
+  for (const [name, text] of Object.entries(texts)) {
+    if (text !== null && !(name === BLOCKED_FILE && text === '')) await writeFile(join(folder, name), text)
+  }
+}
+
+async function logsOf({ decisionLog: { file } }: Config): Promise<readonly string[]> {
+  const files = file === undefined ? [] : await filesOfLog(file)
+  if (files.length > 0) return files
+  throw new Problem('question-refused', 'The decision log of this server is no file; search it where it is collected.')
+}
+
+/** A sentence of a command as the detail of a problem. */
+function refused(sentence: string): Problem {
+  return new Problem('question-refused', `The command says: ${sentence}${/[.!?]$/.test(sentence) ? '' : '.'}`)
+}
+
+function answerText({ shown, lines }: CommandLine, { code, stdout }: FromProcess): string {
+  const result = lines ? `{"records":[${stdout.trim().split('\n').filter(isRecord).join(',')}]}` : stdout.trim()
+  return `{"command":${JSON.stringify(shown)},"findings":${code === 1},"result":${result}}`
+}
+
+/** A command that finds none prints an empty list. */
+function isRecord(line: string): boolean {
+  return line !== '' && line !== '[]'
+}

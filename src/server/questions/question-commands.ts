@@ -1,0 +1,109 @@
+/** The command line that answers a question to `/policy/v1/…` (src/resources/built-in/policy-questions.ts). */
+import { shellWord } from '../../base/problems/fix.ts'
+import type { Json } from '../../resources/resource.ts'
+
+/** Members of a body, which fits the schema of its question. */
+export type QuestionBody = Readonly<Record<string, Json>>
+
+interface QuestionCommand {
+  readonly words: readonly string[]
+  /** Members that become `--name=value`, by option; a list repeats its option. */
+  readonly options?: Readonly<Record<string, string>>
+  /** Members that follow the options. */
+  readonly places?: readonly string[]
+  /** Of JSON, in place of `--format=json`: a record a line. */
+  readonly lines?: true
+  /** Asks about the folder that POLICIES names, where the versions are, and not about the policy in force. */
+  readonly ofFolder?: true
+}
+
+/** How many records `decisions` gives without `limit`. */
+const RECORDS = 100
+
+const COMMANDS: Readonly<Record<string, QuestionCommand>> = {
+  check: { words: ['policy', 'check'] },
+  versions: { words: ['policy', 'history'], ofFolder: true },
+  instances: { words: ['policy', 'status'], ofFolder: true },
+  proposals: { words: ['policy', 'proposals'], ofFolder: true },
+  review: { words: ['policy', 'review'], places: ['number'], ofFolder: true },
+  matrix: {
+    words: ['policy', 'matrix'],
+    options: { role: 'roles', resource: 'resources', relation: 'relation', with: 'with', at: 'at' },
+  },
+  explain: {
+    words: ['policy', 'explain'],
+    options: {
+      role: 'roles',
+      subject: 'subject',
+      object: 'object',
+      relation: 'relation',
+      with: 'with',
+      address: 'address',
+      becomes: 'becomes',
+      at: 'at',
+    },
+    places: ['method', 'path'],
+  },
+  'explain-record': { words: ['policy', 'explain'], options: { 'request-id': 'requestId' }, ofFolder: true },
+  who: { words: ['access', 'who'], options: { field: 'field', at: 'at' }, places: ['method', 'path'] },
+  of: { words: ['access', 'of'], options: { objects: 'objects', at: 'at' }, places: ['subject'] },
+  report: { words: ['access', 'report'], options: { at: 'at' } },
+  decisions: {
+    words: ['decisions', 'tail'],
+    options: {
+      lines: 'limit',
+      since: 'since',
+      until: 'until',
+      subject: 'subject',
+      role: 'role',
+      resource: 'resource',
+      action: 'action',
+      outcome: 'outcome',
+      status: 'status',
+      route: 'route',
+      'request-id': 'requestId',
+    },
+    lines: true,
+  },
+  usage: { words: ['policy', 'usage'], options: { since: 'since', until: 'until' }, places: ['logs'] },
+}
+
+export interface CommandLine {
+  /** For the program; nothing of a body can become an option. */
+  readonly argv: readonly string[]
+  /** For people: the same for a shell, without the format. */
+  readonly shown: string
+  readonly lines: boolean
+  readonly ofFolder: boolean
+}
+
+/** `name`: a question that a command answers. */
+export function commandOf(name: string, asked: QuestionBody): CommandLine {
+  const command = COMMANDS[name]
+  if (!command) throw new Error(`no command answers the question ${name}`)
+  const { words, options = {}, places = [], lines = false, ofFolder = false } = command
+  const body: QuestionBody = lines ? { limit: RECORDS, ...asked } : asked
+  const given = Object.entries(options).flatMap(([option, member]) => optionOf(option, body[member]))
+  const named = places.flatMap((member) => textsOf(body[member]))
+  const end = named.some((one) => one.startsWith('-')) ? ['--'] : []
+  return {
+    argv: [...words, ...given, '--format=json', '--', ...named],
+    shown: ['sallyport', ...words, ...given, ...end, ...named].map(shellWord).join(' '),
+    lines,
+    ofFolder,
+  }
+}
+
+export function diffOf(before: string, after: string): readonly string[] {
+  return ['policy', 'diff', '--format=json', '--', before, after]
+}
+
+function optionOf(option: string, value: Json | undefined): readonly string[] {
+  if (typeof value === 'boolean') return value ? [`--${option}`] : []
+  return textsOf(value).map((one) => `--${option}=${one}`)
+}
+
+function textsOf(value: Json | undefined): readonly string[] {
+  if (value === undefined) return []
+  return Array.isArray(value) ? value.map(String) : [String(value)]
+}
