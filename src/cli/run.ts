@@ -10,7 +10,8 @@ import {
   type Variables,
 } from '../base/command-process.ts'
 import { failureText } from '../config/fix-of.ts'
-import { printProblem } from '../present/print.ts'
+import type { ToSign } from '../identity/keys/key-elsewhere.ts'
+import { print, printProblem } from '../present/print.ts'
 import { runProgram } from './program.ts'
 
 /** Errors whose message was written for whoever starts the program, by name: most of their classes aren't loaded. */
@@ -69,10 +70,16 @@ export async function runHere(argv: readonly string[]): Promise<void> {
     await runProgram(argv)
   } catch (error) {
     if (error instanceof CommanderError) commandProcess().exitCode = error.exitCode === 0 ? 0 : 2
+    // The key is elsewhere, so this is the result.
+    else if (isToSign(error)) print(`${JSON.stringify({ toSign: error.text })}\n`)
     // bin/sallyport.js reports a lost file, because the one that reports could be lost too.
     else if ((error as NodeJS.ErrnoException)?.code === 'ERR_MODULE_NOT_FOUND') throw error
     else fail(error, argv)
   }
+}
+
+function isToSign(error: unknown): error is ToSign {
+  return (error as Error)?.name === 'ToSign'
 }
 
 /** A sentence for whoever can do something about it; a fault of the program keeps its stack. */

@@ -183,7 +183,7 @@ describe('an administrator of the database', function () {
     async #propose(base: ProposalBase, author: Name, b: number): Promise<void> {
       const from = this.#policyOf(base.number, base.version.revision)
       const to = SMALL_POLICIES[b % SMALL_POLICIES.length] as SmallPolicy
-      const wanted = { title: 't', expires: FOREVER, content: small.contentOf(to), blocked: '' }
+      const wanted = { title: 't', time: Date.now(), expires: FOREVER, content: small.contentOf(to), blocked: '' }
       const { signed } = await propose(versions, base, wanted, people[author])
       this.#proposals.push(signed)
       if (from) this.#meant.set(signed, { base: base.number, from, to, author, by: new Set() })

@@ -100,7 +100,13 @@ describe('a version that somebody made of signed proposals and approvals', funct
       const judge = async (change: Parameters<typeof judgeApproved>[0]) => judgeApproved(change, resources)
       const base = await readBase({ versions, keys, judge, now: Date.now }, resources)
       const content = await other.published.contentWith(WIDER)
-      const wanted = { title: 't', expires: Date.now() + DAY, content, blocked: base.policy.blockedFile.text }
+      const wanted = {
+        title: 't',
+        time: Date.now(),
+        expires: Date.now() + DAY,
+        content,
+        blocked: base.policy.blockedFile.text,
+      }
       const made = await propose(versions, base, wanted, other.people.ada)
       const of = digestOfText(made.signed)
       const approvals = await Promise.all(

@@ -115,7 +115,7 @@ describe('proposals that no command makes', () => {
       const judge = async (change: Parameters<typeof judgeApproved>[0]) => judgeApproved(change, resources)
       const base = await readBase({ versions, keys, judge, now: Date.now }, resources)
       const content = await approved.published.contentWith(WIDER)
-      const wanted = { title: 't', expires: Date.now() + 60_000, content, blocked: '' }
+      const wanted = { title: 't', time: Date.now(), expires: Date.now() + 60_000, content, blocked: '' }
       expect((await propose(versions, base, wanted, approved.people.ada)).number).to.equal(2)
       for (const name of ['zoe', 'tim'] as const) await approved.as(name, 'approve', '1')
       expect((await approved.run('publish', '1')).stdout).to.contain('is version 2')

@@ -73,7 +73,13 @@ describe('one person with a key who writes to the database', function () {
       const keys = await readPolicyKeys(approved.published.publicKey())
       const judge = async (change: Parameters<typeof judgeApproved>[0]) => judgeApproved(change, resources)
       const base = await readBase({ versions, keys, judge, now: Date.now }, resources)
-      const about = { title: 't', notBefore: from, expires: from + HOUR, blocked: base.policy.blockedFile.text }
+      const about = {
+        title: 't',
+        time: Date.now(),
+        notBefore: from,
+        expires: from + HOUR,
+        blocked: base.policy.blockedFile.text,
+      }
       const content = await approved.published.contentWith('p, nobody-declared-it, notes, list, any, *, allow\n')
       await propose(versions, base, { ...about, content }, approved.people.kim)
       await propose(versions, base, { ...about, content: new Map() }, approved.people.kim)

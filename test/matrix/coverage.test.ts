@@ -45,7 +45,7 @@ describe('sallyport matrix coverage', () => {
     expect(results.length).to.equal(4)
     expect(unmet).to.equal(0)
     expect(cells.length).to.be.greaterThan(600)
-    expect(rules.length).to.equal(33)
+    expect(rules.length).to.equal(36)
   })
 
   it('takes a body file as a statement about what it leaves', async () => {

@@ -78,7 +78,8 @@ const TABLE: readonly Row[] = [
   { on: 'system/access', actions: 'evaluate search filter forward', ...everybody(refused) },
   { on: 'system/access-requests', actions: 'create read', ...everybody(refused) },
   { on: 'system/policy', actions: 'read explain read-decisions', ...everybody(refused), auditor: any, admin: any },
-  { on: 'system/policy', actions: 'draft', ...everybody(refused), admin: any },
+  { on: 'system/policy', actions: 'draft propose block', ...everybody(refused), admin: any },
+  { on: 'system/policy', actions: 'approve', ...everybody(refused) },
   ...['notes', 'orders', 'accounts', 'users', 'system/health', 'system/openapi', 'system/tokens', 'system/keys', 'system/access', 'system/access-requests', 'system/policy'].map((on) => ({ on, actions: 'options', ...everybody(any) })),
 ]
 

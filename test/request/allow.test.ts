@@ -33,9 +33,10 @@ const ALLOW: Readonly<Record<string, string>> = {
     ['check', 'files', 'instances', 'proposals', 'versions'].map((one) => [`/policy/v1/${one}`, 'GET, HEAD, OPTIONS']),
   ),
   ...Object.fromEntries(
-    ['decisions', 'draft', 'explain', 'explain-record', 'matrix', 'of', 'report', 'review', 'usage', 'who'].map(
-      (one) => [`/policy/v1/${one}`, 'POST, OPTIONS'],
-    ),
+    [
+      ...['approve', 'block', 'decisions', 'draft', 'explain', 'explain-record', 'matrix', 'of', 'propose', 'publish'],
+      ...['reject', 'report', 'review', 'unblock', 'usage', 'who', 'withdraw'],
+    ].map((one) => [`/policy/v1/${one}`, 'POST, OPTIONS']),
   ),
   '/access/v1/evaluation': 'POST, OPTIONS',
   '/access/v1/evaluations': 'POST, OPTIONS',

@@ -16,7 +16,7 @@ export function declareBlocks(policy: Command): void {
 
 const BLOCK_KEY = [
   '--key <key>',
-  'where approvals.yaml asks for approvals: your private Ed25519 key, a file or ssh-agent:NAME',
+  'where approvals.yaml asks for approvals: your private Ed25519 key, as for `policy propose`',
 ] as const
 
 const USER = new Argument('<user>', 'user:<id>, or the e-mail address of a user')

@@ -26,7 +26,7 @@ import { inSignedVersions } from './policy-place.ts'
 /** Who proposes or approves. */
 export const KEY = [
   '--key <key>',
-  'your private Ed25519 key: a file, or ssh-agent:NAME with the comment of a key in the SSH agent (ssh-add -l)',
+  'your private Ed25519 key: a file, or ssh-agent:NAME with the comment of a key in the SSH agent (ssh-add -l); for a key that is elsewhere, to-sign:THUMBPRINT prints what it must sign, and signed:TEXT takes that with the signature',
 ] as const
 
 const NUMBER = wholeNumber(1, 999_999_999)

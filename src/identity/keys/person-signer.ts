@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import { personKey, sshLength } from '../../policy/parse/person-key.ts'
 import type { PersonSigner } from '../../policy/published/signed-by-person.ts'
 import { quote } from '../../present/quote.ts'
+import { signerElsewhere } from './key-elsewhere.ts'
 import { KeyError } from './key-error.ts'
 
 const AGENT = 'ssh-agent:'
@@ -13,14 +14,16 @@ const AGENT = 'ssh-agent:'
 const AGENT_WITHIN_MS = 60_000
 
 /**
- * `named`: a file in PEM, OpenSSH's form or JWK, or `ssh-agent:` and the comment or the fingerprint of a key. Throws
- * KeyError.
+ * `named`: a file in PEM, OpenSSH's form or JWK; `ssh-agent:` and the comment or the fingerprint of a key; or a key that
+ * is elsewhere. Throws KeyError.
  */
 export async function openPersonSigner(
   named: string,
   environment: Readonly<Record<string, string | undefined>>,
   agentWithinMs = AGENT_WITHIN_MS,
 ): Promise<PersonSigner> {
+  const elsewhere = signerElsewhere(named)
+  if (elsewhere) return elsewhere
   if (named.startsWith(AGENT)) {
     const { SSH_AUTH_SOCK: socket } = environment
     if (!socket) throw new KeyError('SSH_AUTH_SOCK is not set, so there is no SSH agent; start one, or give --key FILE')

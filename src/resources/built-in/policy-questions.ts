@@ -77,6 +77,41 @@ const DRAFT: JsonObject = {
   ...closedObjectOf({ check: ANSWER, diff: { anyOf: [ANSWER, { type: 'null' }] } }),
 }
 
+/** The person's key is never the server's: it signs in the browser, or wherever the client is. */
+const KEY: JsonObject = {
+  description:
+    '`to-sign:` and the thumbprint of the public key (RFC 7638): the answer has `toSign`. Then the same question again, ' +
+    'with `signed:`, that text, a point, and its Ed25519 signature in base64url.',
+  type: 'string',
+  pattern: '^(to-sign:[\\w-]{43}|signed:[\\w-]+\\.[\\w-]+\\.[\\w-]{86})$',
+  maxLength: 100_000,
+}
+
+const USER: JsonObject = { description: 'user:<id>, or an e-mail address.', ...ONE }
+const LINE: JsonObject = { type: 'string', minLength: 1, maxLength: 1000 }
+const NUMBER: JsonObject = { type: 'integer', minimum: 1, maximum: 999_999_999 }
+
+const CHANGED_FILES: JsonObject = {
+  description: 'The texts of the files, by their names in policies/. Others stay as they are; null removes one.',
+  type: 'object',
+  minProperties: 1,
+  maxProperties: 20,
+  propertyNames: { pattern: '^[a-z]{1,40}\\.[a-z]{1,10}$' },
+  additionalProperties: { type: ['string', 'null'], maxLength: LONGEST_FILE },
+}
+
+/** What people say about a proposal. */
+const SAYINGS: readonly PolicyQuestion[] = [
+  ['approve', 'Approve a proposal'],
+  ['reject', 'Reject a proposal'],
+  ['withdraw', 'Withdraw a proposal of your own'],
+].map(([name = '', summary = '']) => ({
+  name,
+  action: 'approve',
+  summary,
+  takes: { required: { number: NUMBER, key: KEY }, optional: { reason: LINE } },
+}))
+
 const QUESTIONS: readonly PolicyQuestion[] = [
   { name: 'files', action: 'read', summary: 'Get the files of the policy in force', gives: FILES },
   { name: 'check', action: 'read', summary: 'Get the findings and guarantees of the policy in force' },
@@ -93,7 +128,7 @@ const QUESTIONS: readonly PolicyQuestion[] = [
     name: 'review',
     action: 'read',
     summary: 'Get what a proposal means',
-    takes: { required: { number: { type: 'integer', minimum: 1, maximum: 1e9 } } },
+    takes: { required: { number: NUMBER } },
   },
   {
     name: 'explain',
@@ -173,18 +208,38 @@ const QUESTIONS: readonly PolicyQuestion[] = [
     summary: 'Get what changed files would mean',
     takes: {
       required: {
-        files: {
-          description:
-            'The texts of the files, by their names in policies/. Others stay as they are; null removes one.',
-          type: 'object',
-          minProperties: 1,
-          maxProperties: 20,
-          propertyNames: { pattern: '^[a-z]{1,40}\\.[a-z]{1,10}$' },
-          additionalProperties: { type: ['string', 'null'], maxLength: LONGEST_FILE },
-        },
+        files: CHANGED_FILES,
       },
     },
     gives: DRAFT,
+  },
+  {
+    name: 'propose',
+    action: 'propose',
+    summary: 'Propose changed files, which other people approve',
+    takes: {
+      required: { files: CHANGED_FILES, title: LINE, key: KEY },
+      optional: { ticket: LINE, notBefore: TIME, expires: ONE },
+    },
+  },
+  ...SAYINGS,
+  {
+    name: 'publish',
+    action: 'approve',
+    summary: 'Make a proposal with enough approvals the next version',
+    takes: { required: { number: NUMBER } },
+  },
+  {
+    name: 'block',
+    action: 'block',
+    summary: 'Block a user at once',
+    takes: { required: { user: USER }, optional: { until: ONE, reason: LINE, key: KEY } },
+  },
+  {
+    name: 'unblock',
+    action: 'block',
+    summary: 'Let a blocked user in again',
+    takes: { required: { user: USER }, optional: { key: KEY } },
   },
 ]
 
@@ -203,5 +258,7 @@ export const POLICY_QUESTIONS: Resource = builtIn(NAME, {
   fields: [],
   routes: QUESTIONS.map(routeOf),
   // An action whose route a server doesn't have yet may be granted already.
-  actions: ['read', 'explain', 'draft', 'read-decisions', 'options'].map((name) => action(name, 'whole')),
+  actions: ['read', 'explain', 'draft', 'propose', 'approve', 'read-decisions', 'block', 'options'].map((name) =>
+    action(name, 'whole'),
+  ),
 })

@@ -6,7 +6,16 @@ import { WrittenJson } from '../routes/entity-tag.ts'
 import type { HandledRequest, Outcome, Services } from '../routes/handler.ts'
 
 /** Questions about what only a database keeps. */
-const OF_PUBLISHED: ReadonlySet<string> = new Set(['instances', 'proposals', 'review'])
+const OF_PUBLISHED: ReadonlySet<string> = new Set([
+  'instances',
+  'proposals',
+  'review',
+  'propose',
+  'approve',
+  'reject',
+  'withdraw',
+  'publish',
+])
 
 /** Throws Problem invalid-body, and what the answering throws. */
 export async function answerQuestion(

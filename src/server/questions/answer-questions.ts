@@ -15,7 +15,6 @@ import type { Config } from '../../config/config.ts'
 import { filesOfLog } from '../../decision-log/log-files.ts'
 import { DATABASE_POLICIES } from '../../identity/keys/published-settings.ts'
 import type { LivePolicy } from '../../policy/live/live-policy.ts'
-import { BLOCKED_FILE } from '../../policy/policy-folder.ts'
 import { secretsHiddenOf } from '../../present/without-secrets.ts'
 import type { JsonObject, SourceText } from '../../resources/schema/schema-file.ts'
 import { databaseIn } from '../../store/open.ts'
@@ -73,7 +72,8 @@ export class Questions implements PolicyQuestions {
     return this.#underWay.run(caller, () => {
       const mine = this.#turn.then(() => {
         gone.throwIfAborted()
-        return name === 'draft' ? this.#draft(asked, gone) : this.#ofCommand(name, asked, gone)
+        if (name === 'draft') return this.#draft(asked, gone)
+        return name === 'propose' ? this.#propose(asked, gone) : this.#ofCommand(name, asked, gone)
       })
       this.#turn = mine.catch(() => undefined)
       return mine
@@ -93,20 +93,32 @@ export class Questions implements PolicyQuestions {
     return answerText(line, await this.#run(line.argv, policies, gone))
   }
 
+  async #propose(asked: QuestionBody, gone: AbortSignal): Promise<string> {
+    const folder = await this.#writeDraft(asked)
+    const line = commandOf('propose', { ...asked, folder })
+    const { shown } = commandOf('propose', { ...asked, folder: 'draft' })
+    return answerText({ ...line, shown }, await this.#run(line.argv, this.#parts.config.policies, gone))
+  }
+
   /** The findings of a copy of the files in force with changes, and what the changes mean. */
   async #draft(asked: QuestionBody, gone: AbortSignal): Promise<string> {
-    const folder = await this.#inForce()
-    const [inForce, draft] = [join(folder, 'policies'), join(folder, 'draft')]
-    await rm(draft, { recursive: true, force: true })
-    const changes = asked.files as Readonly<Record<string, string | null>>
-    await writeFiles(draft, { ...this.#texts(), ...changes })
+    const draft = await this.#writeDraft(asked)
     const line = commandOf('check', {})
     const checked = await this.#run(line.argv, draft, gone)
     const check = answerText({ ...line, shown: 'sallyport policy check draft' }, checked)
     if (JSON.parse(checked.stdout).errors > 0) return `{"check":${check},"diff":null}`
-    const compared = await this.#run(diffOf(inForce, draft), draft, gone)
+    const compared = await this.#run(diffOf(join(await this.#inForce(), 'policies'), draft), draft, gone)
     const shown = { ...line, shown: 'sallyport policy diff policies draft' }
     return `{"check":${check},"diff":${answerText(shown, compared)}}`
+  }
+
+  /** The folder. */
+  async #writeDraft(asked: QuestionBody): Promise<string> {
+    const draft = join(await this.#inForce(), 'draft')
+    await rm(draft, { recursive: true, force: true })
+    const changes = asked.files as Readonly<Record<string, string | null>>
+    await writeFiles(draft, { ...this.#texts(), ...changes })
+    return draft
   }
 
   #files(): JsonObject {
@@ -221,7 +233,7 @@ function faultText(fault: unknown): string {
 async function writeFiles(folder: string, texts: Readonly<Record<string, string | null>>): Promise<void> {
   await mkdir(folder)
   for (const [name, text] of Object.entries(texts)) {
-    if (text !== null && !(name === BLOCKED_FILE && text === '')) await writeFile(join(folder, name), text)
+    if (text !== null) await writeFile(join(folder, name), text)
   }
 }
 

@@ -20,6 +20,10 @@ interface QuestionCommand {
 /** How many records `decisions` gives without `limit`. */
 const RECORDS = 100
 
+function saying(word: string): QuestionCommand {
+  return { words: ['policy', word], options: { reason: 'reason', key: 'key' }, places: ['number'], ofFolder: true }
+}
+
 const COMMANDS: Readonly<Record<string, QuestionCommand>> = {
   check: { words: ['policy', 'check'] },
   versions: { words: ['policy', 'history'], ofFolder: true },
@@ -65,6 +69,23 @@ const COMMANDS: Readonly<Record<string, QuestionCommand>> = {
     },
     lines: true,
   },
+  propose: {
+    words: ['policy', 'propose'],
+    options: { title: 'title', ticket: 'ticket', 'not-before': 'notBefore', expires: 'expires', key: 'key' },
+    places: ['folder'],
+    ofFolder: true,
+  },
+  approve: saying('approve'),
+  reject: saying('reject'),
+  withdraw: saying('withdraw'),
+  publish: { words: ['policy', 'publish'], places: ['number'], ofFolder: true },
+  block: {
+    words: ['policy', 'block'],
+    options: { until: 'until', reason: 'reason', key: 'key' },
+    places: ['user'],
+    ofFolder: true,
+  },
+  unblock: { words: ['policy', 'unblock'], options: { key: 'key' }, places: ['user'], ofFolder: true },
   usage: { words: ['policy', 'usage'], options: { since: 'since', until: 'until' }, places: ['logs'] },
 }
 

@@ -21,7 +21,7 @@ import type { GrantStatement, PolicyVersions } from '../../store/policy-versions
 import { subjectIn } from '../asked/subject-in.ts'
 import { ToolError } from '../load-policy.ts'
 import { NOTHING_PUBLISHED, type SignedVersions, verifiedHistory } from '../release/published-versions.ts'
-import { refuseStranger } from './proposals.ts'
+import { refuseStranger, refuseUnsigned, timeToSign } from './proposals.ts'
 
 export interface GrantParts {
   readonly signed: SignedVersions
@@ -117,10 +117,11 @@ export async function makeGrant(parts: GrantParts, asked: AskedGrant, signer: Pe
   const to = asked.to === undefined ? callerOfPerson(approvals.people, person) : subjectIn(asked.to)
   refuseText(asked.reason, '--reason')
   const { kind, role, reason } = asked
-  const now = await signed.versions.now()
+  const now = await timeToSign(signed.versions, signer)
   refuseTooLong(asked, approvals)
   const [time, until] = [now, now + asked.forMs].map((one) => new Date(one).toISOString()) as [string, string]
-  const text = await signGrant({ kind, database, role, to, reason, time, until }, signer)
+  const grant = await signGrant({ kind, database, role, to, reason, time, until }, signer)
+  const text = refuseUnsigned('grant', grant, approvals)
   const [made] = readGrants([{ number: 1, signed: text }], { approvals, database, now })
   if (made?.state === 'refused') throw new ToolError(`${kind} ${made.why}: nothing was done`)
   return found(parts, await append(signed.versions, text))
@@ -140,8 +141,9 @@ export async function sayAboutGrant(
   const fault = faultOf(grant, says, { name: person, id: callerOfPerson(approvals.people, person) })
   if (fault !== undefined) throw new ToolError(fault)
   if (text !== undefined) refuseText(text, says === 'reviewed' ? '--finding' : '--reason')
-  const time = new Date(await signed.versions.now()).toISOString()
-  await append(signed.versions, await signAboutGrant({ of: grant.digest, says, ...(text && { text }), time }, signer))
+  const time = new Date(await timeToSign(signed.versions, signer)).toISOString()
+  const said = await signAboutGrant({ of: grant.digest, says, ...(text && { text }), time }, signer)
+  await append(signed.versions, refuseUnsigned('about a grant', said, approvals))
   return found(parts, number)
 }
 

@@ -13,7 +13,7 @@ import {
   signProposal,
 } from '../../policy/published/proposal.ts'
 import { isPublished, publishApproved } from '../../policy/published/publish-approved.ts'
-import { ownerOf, type PersonSigner, type SignedBy } from '../../policy/published/signed-by-person.ts'
+import { ownerOf, type PersonSigner, readSigned, type SignedBy } from '../../policy/published/signed-by-person.ts'
 import { digestOfText, type VersionHome } from '../../policy/published/signed-version.ts'
 import {
   readingOf,
@@ -77,10 +77,32 @@ export async function readBase(signed: SignedVersions, resources: Resources): Pr
   return { ...last, version, home, policy, approvals }
 }
 
+/** People sign what a command has shown them, and read it before. */
+const SIGNED_WITHIN_MS = 30 * 60 * 1000
+
+/** The time of what is signed. Throws ToolError for one that was signed long ago. */
+export async function timeToSign(versions: Pick<PolicyVersions, 'now'>, { at }: PersonSigner): Promise<number> {
+  const now = await versions.now()
+  if (at === undefined) return now
+  if (Math.abs(now - at) <= SIGNED_WITHIN_MS) return at
+  throw new ToolError(
+    `it was to be signed at ${new Date(at).toISOString()}, more than half an hour away: sign it again`,
+  )
+}
+
+/** The text. Throws ToolError unless a person has signed it: a signature from elsewhere can be of anything. */
+export function refuseUnsigned(kind: Parameters<typeof readSigned>[0], signed: string, approvals: Approvals): string {
+  if (readSigned(kind, signed, approvals)) return signed
+  throw new ToolError(
+    "the signature is not by this key, so nothing was done: sign the text again, with the person's key",
+  )
+}
+
 export interface NewProposal {
   readonly title: string
   readonly ticket?: string | undefined
-  /** Milliseconds since the epoch. */
+  /** When it is signed (`timeToSign`). This and the other times: milliseconds since the epoch. */
+  readonly time: number
   readonly notBefore?: number | undefined
   readonly expires: number
   readonly content: PolicyContent
@@ -94,7 +116,7 @@ const MOST_ATTEMPTS = 10
 export async function propose(
   versions: PolicyVersions,
   base: ProposalBase,
-  { title, ticket, notBefore, expires, content, blocked }: NewProposal,
+  { title, ticket, time, notBefore, expires, content, blocked }: NewProposal,
   signer: PersonSigner,
 ): Promise<StoredProposal> {
   const { described, texts } = describedFiles(content, blocked)
@@ -109,12 +131,12 @@ export async function propose(
       title,
       ...(ticket === undefined ? {} : { ticket }),
       ...described,
-      time: timeOf(await versions.now()),
+      time: timeOf(time),
       ...(notBefore === undefined ? {} : { notBefore: timeOf(notBefore) }),
       expires: timeOf(expires),
       needs: NEEDS_VERSION,
     }
-    const signed = await signProposal(proposal, signer)
+    const signed = refuseUnsigned('proposal', await signProposal(proposal, signer), base.approvals)
     if (signed.length > LONGEST_SIGNED / 4) throw new ToolError('the title is too long for a proposal: shorten it')
     if (await versions.propose({ number, signed, files: texts })) return { number, signed }
   }
@@ -276,8 +298,9 @@ export async function respond(
     throw new ToolError(`only \`${proposal.by}\` may withdraw it: use \`sallyport policy reject ${number}\``)
   }
   if (approvals.some(({ by, said }) => by === person && said.says === approval.says)) return person
-  const time = new Date(await versions.now()).toISOString()
-  const text = await signApproval({ of: digestOfText(signed), ...approval, time }, signer)
+  const time = new Date(await timeToSign(versions, signer)).toISOString()
+  const said = await signApproval({ of: digestOfText(signed), ...approval, time }, signer)
+  const text = refuseUnsigned('approval', said, base.approvals)
   // A version holds the approvals of some twenty people.
   if (text.length > LONGEST_SIGNED / 40) throw new ToolError('the reason is too long: shorten it')
   if (await versions.addSignature(number, text)) return person

@@ -24,6 +24,7 @@ import {
   publishProposal,
   readProposals,
   refuseStranger,
+  timeToSign,
   wholeProposal,
 } from './proposals.ts'
 
@@ -61,7 +62,7 @@ export async function proposeFolder(
 ): Promise<ProposedFolder> {
   await refuseNoDirectory(folder)
   refuseStranger(base.approvals, signer)
-  const now = await signed.versions.now()
+  const now = await timeToSign(signed.versions, signer)
   if (notBefore !== undefined && notBefore < now) throw new ToolError('--not-before is in the past: give a later time')
   const plan = await planOf(folder, base, resources, { now })
   if (plan.check.errors > 0) return { proposal: undefined, plan, needs: [] }
@@ -74,7 +75,7 @@ export async function proposeFolder(
   const change = { before: base.policy, after, folder, check: plan.check, resources, schemas, now }
   const evidence = await gatherEvidence({ ...change, beforeName: `version ${base.number}` }, { matrices })
   const expires = (notBefore ?? now) + lifetimeMs
-  const wanted = { title, ticket, notBefore, expires, content: plan.content, blocked }
+  const wanted = { title, ticket, time: now, notBefore, expires, content: plan.content, blocked }
   const { number } = await propose(signed.versions, base, wanted, signer)
   return { proposal: number, plan, needs, evidence }
 }
@@ -144,12 +145,12 @@ interface BlockChange {
 async function proposeBlocked(change: BlockChange, parts: ProposalParts): Promise<ProposedBlock | undefined> {
   const { signed, base, resources, signer } = parts
   const { versions } = signed
-  const now = await versions.now()
+  const now = await timeToSign(versions, signer)
   const blocked = change.edit(base.policy.blockedFile, new Date(now))
   if (blocked === undefined) return undefined
   refuseStranger(base.approvals, signer)
   const { title } = change
-  const wanted = { title, expires: now + BLOCK_LIFETIME_MS, content: contentOf(base.policy), blocked }
+  const wanted = { title, time: now, expires: now + BLOCK_LIFETIME_MS, content: contentOf(base.policy), blocked }
   const open = await openBlock(change, parts, new Date(now))
   const status = open ?? (await findProposal(versions, base, (await propose(versions, base, wanted, signer)).number))
   const needs = (await needsOfProposal(versions, base, status, resources)).unmet.map(needSentence)

@@ -160,6 +160,7 @@ export const CASES: Readonly<Record<string, Case>> = {
         ['p, auditor, users,    list|read,                    any, *, allow\n', ''],
         ['p, auditor, *,        create|replace|update|delete, any, *, deny\n', ''],
         ['p, auditor, system/health, read, any, *, allow\n', ''],
+        ['p, auditor,  system/policy, read|explain|read-decisions,                     any, *, allow\n', ''],
       ],
     },
     says: [
@@ -170,6 +171,7 @@ export const CASES: Readonly<Record<string, Case>> = {
       '+ auditor together with member (also: support, admin) gains update on users (as far as the other grants it)',
       '- auditor loses list and read on accounts, notes, orders and users (any)',
       '- auditor loses field checks on system/health (read, any)',
+      '- auditor loses read, explain and read-decisions on system/policy (any)',
       '= role auditor is no longer declared',
     ],
   },

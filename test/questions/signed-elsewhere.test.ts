@@ -1,0 +1,127 @@
+/** Proposals and approvals signed with a key that neither the server nor the command has. */
+import { expect } from 'chai'
+import { ApprovedPolicies, type Name, type Person } from '../approvals/people.ts'
+import { withRules } from '../policy-text.ts'
+import type { Answer, TestServer } from '../server.ts'
+import { until } from '../until.ts'
+
+const WIDER = 'p, member, orders, read, any, *, allow'
+/** For those who use the API here. */
+const RULES = 'p, auditor, system/policy, draft|propose|approve|block, any, *, allow\n'
+
+describe('a change of the policy over HTTP', () => {
+  let approved: ApprovedPolicies
+  let server: TestServer
+  let token: string
+  beforeEach(async () => {
+    approved = await ApprovedPolicies.make(undefined, undefined, RULES)
+    server = await approved.published.start({})
+    token = await server.token('audrey', 'auditor')
+  })
+  afterEach(() => approved.remove())
+
+  const ask = (name: string, body?: unknown) =>
+    server.ask(body === undefined ? 'GET' : 'POST', `/policy/v1/${name}`, { token, body })
+  const files = async () => {
+    const text = (await ask('files')).body.files['policy.csv']
+    return { 'policy.csv': withRules(text, WIDER) }
+  }
+  /** As a browser does it. */
+  const signed = async (toSign: string, person: Person) =>
+    `signed:${toSign}.${Buffer.from(await person.sign(Buffer.from(toSign))).toString('base64url')}`
+  const person = (name: Name) => approved.people[name]
+  const askSigned = async (name: string, body: object, who: Person): Promise<Answer> => {
+    const first = await ask(name, { ...body, key: `to-sign:${who.kid}` })
+    if (first.status !== 200) return first
+    return ask(name, { ...body, key: await signed(first.body.result.toSign, who) })
+  }
+  const propose = async (who = person('ada')) =>
+    askSigned('propose', { files: await files(), title: 'members read orders' }, who)
+  const proposals = async () => (await ask('proposals')).body.result.proposals
+
+  it('is proposed, approved and put in force, each signed in the client', async () => {
+    const { status, body } = await propose()
+    expect([status, body.result.proposal]).to.deep.equal([200, 1])
+    expect(body.command).to.match(/^sallyport policy propose '--title=members read orders' --key=signed:\S+ draft$/)
+    const review = (await ask('review', { number: 1 })).body.result
+    expect([review.by, review.state, JSON.stringify(review).includes('widen')]).to.deep.equal(['ada', 'open', true])
+    expect((await ask('publish', { number: 1 })).status).to.equal(422)
+    for (const name of ['zoe', 'tim'] as const) {
+      expect((await askSigned('approve', { number: 1 }, person(name))).status).to.equal(200)
+    }
+    expect((await ask('publish', { number: 1 })).body.result.version).to.equal(2)
+    await until(async () => (await ask('files')).body.files['policy.csv'].includes(WIDER))
+    expect((await ask('versions')).body.result.versions[0].number).to.equal(2)
+    expect((await ask('instances')).body.result.instances).to.have.length(1)
+  })
+
+  it('stores nothing before the signature, and nothing with a wrong one', async () => {
+    const body = { user: 'user:mallory' }
+    const { toSign } = (await ask('block', { ...body, key: `to-sign:${person('ada').kid}` })).body.result
+    expect(await proposals()).to.deep.equal([])
+    const wrong = await ask('block', { ...body, key: await signed(toSign, person('zoe')) })
+    expect([wrong.status, wrong.body.code]).to.deep.equal([422, 'question-refused'])
+    expect(wrong.body.detail).to.contain('not by this key')
+    expect(await proposals()).to.deep.equal([])
+    expect((await ask('block', { ...body, key: await signed(toSign, person('ada')) })).status).to.equal(200)
+    const approval = (await ask('approve', { number: 1, key: `to-sign:${person('zoe').kid}` })).body.result.toSign
+    const forged = await ask('approve', { number: 1, key: await signed(approval, person('ada')) })
+    expect(forged.body.detail).to.contain('not by this key')
+    const [{ said }] = await proposals()
+    expect(said).to.deep.equal([])
+  })
+
+  it('is refused where another text was signed than what is asked now', async () => {
+    const { toSign } = (await ask('block', { user: 'user:mallory', key: `to-sign:${person('ada').kid}` })).body.result
+    const key = await signed(toSign, person('ada'))
+    for (const body of [
+      { user: 'user:eve', key },
+      { user: 'user:mallory', reason: 'x', key },
+    ]) {
+      const { status, body: refused } = await ask('block', body)
+      expect([status, refused.detail]).to.deep.equal([
+        422,
+        'The command says: the signature is for another text, because the policy or what was asked has changed: sign it again.',
+      ])
+    }
+    // Somebody else was first, so the number is another one.
+    await askSigned('block', { user: 'user:eve' }, person('tim'))
+    expect((await ask('block', { user: 'user:mallory', key })).status).to.equal(422)
+    expect(await proposals()).to.have.length(1)
+  })
+
+  it('is refused for a text that was to be signed long ago', async () => {
+    const body = { user: 'user:mallory' }
+    const { toSign } = (await ask('block', { ...body, key: `to-sign:${person('ada').kid}` })).body.result
+    const [header, payload] = toSign.split('.')
+    const said = JSON.parse(Buffer.from(payload, 'base64url').toString())
+    const old = { ...said, time: new Date(Date.parse(said.time) - 3_600_000).toISOString() }
+    const text = `${header}.${Buffer.from(JSON.stringify(old)).toString('base64url')}`
+    const refused = (await ask('block', { ...body, key: await signed(text, person('ada')) })).body
+    expect(refused.detail).to.contain('half an hour').and.to.contain('sign it again')
+  })
+
+  it('takes no key that is a file or an agent of the server, nor that of a stranger', async () => {
+    for (const key of [approved.keyOf('ada'), 'ssh-agent:ada', 'to-sign:x', 'signed:x']) {
+      const { status, body } = await ask('approve', { number: 1, key })
+      expect([key, status, body.code]).to.deep.equal([key, 400, 'invalid-body'])
+    }
+    const { status, body } = await ask('propose', {
+      files: await files(),
+      title: 'x',
+      key: `to-sign:${'a'.repeat(43)}`,
+    })
+    expect([status, body.detail.includes('nobody in the approvals.yaml')]).to.deep.equal([422, true])
+  })
+
+  it('blocks a user as soon as enough people have signed', async () => {
+    const asks = async () =>
+      (await server.ask('GET', '/api/orders', { token: await server.token('mallory', 'member') })).status
+    expect(await asks()).to.equal(200)
+    const { status, body } = await askSigned('block', { user: 'user:mallory', reason: 'stolen' }, person('ada'))
+    expect([status, body.result.proposal, body.result.changed]).to.deep.equal([200, 1, false])
+    expect((await askSigned('approve', { number: 1 }, person('zoe'))).status).to.equal(200)
+    expect((await ask('publish', { number: 1 })).body.result.version).to.equal(2)
+    await until(async () => (await asks()) === 403)
+  })
+})
