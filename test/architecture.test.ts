@@ -46,7 +46,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   tools: 28400,
   server: 10300,
   analysis: 4950,
-  config: 500,
+  config: 550,
   identity: 2800,
   migrations: 850,
   'decision-log': 1250,
@@ -56,7 +56,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   decide: 4950,
   resources: 4200,
   present: 600,
-  base: 1150,
+  base: 1200,
   lsp: 1600,
 }
 

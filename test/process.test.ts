@@ -164,7 +164,7 @@ describe('the program', () => {
     await writeFile(join(folder, 'file'), '')
     await refuses(
       ['serve'],
-      /DATA_DIR is `\S+`, which can't be used by user \d+ \(ENOTDIR\); set it to a writable folder/,
+      /DATA_DIR is `\S+`, which can't be used by user \d+ \(a file is in the place of a folder\); set it to a writable folder/,
       { DATA_DIR: join(folder, 'file/data') },
     )
     for (const place of ['file', 'file/data']) {
@@ -207,7 +207,7 @@ describe('the program', () => {
     const full = await execute('sh', ['-c', `${command} > /dev/full`])
     expect([full.code, full.stderr]).to.deep.equal([
       2,
-      "sallyport: the output can't be written (ENOSPC); write it to another place\n",
+      "sallyport: the output can't be written (no space left on device); write it to another place\n",
     ])
     const left = await execute('sh', ['-c', `${command} --role member | head -1`])
     expect([left.code, left.stderr]).to.deep.equal([0, ''])

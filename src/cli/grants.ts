@@ -1,10 +1,12 @@
 /** sallyport access grants, request, approve, revoke; policy break-glass and review-glass: roles for a time. */
+
 import type { Command } from 'commander'
 import { commandProcess } from '../base/command-process.ts'
 import type { Config } from '../config/config.ts'
 import type { AccessGrant } from '../policy/published/access-grants.ts'
 import { printResult } from '../present/print.ts'
 import { namesText, printable } from '../present/quote.ts'
+import { count } from '../present/text.ts'
 import type { AskedGrant, GrantParts } from '../tools/approvals/grants.ts'
 import { lifetime, SCHEMAS, settingsWith, TEXT_OR_JSON, wholeNumber, withHelp } from './options.ts'
 import { inSignedVersions, inVersions } from './policy/policy-place.ts'
@@ -176,7 +178,7 @@ function nextOf({ number, kind, state, why, missing, open, review, reviewUntil }
   if (state === 'refused') return printable(`It ${why}.\n`)
   if (state === 'waiting') {
     const may = open.length === 0 ? 'nobody is left who may' : `${namesText(open, ' or ')} may`
-    return `It waits for ${missing === 1 ? '1 approval' : `${missing} approvals`}, ${may}: sallyport access approve ${number}\n`
+    return `It waits for ${count(missing, 'approval')}, ${may}: sallyport access approve ${number}\n`
   }
   if (kind !== 'break-glass' || review) return ''
   return `Somebody else must review it until ${reviewUntil}: sallyport policy review-glass ${number}\n`

@@ -1,9 +1,11 @@
 /** sallyport init, add, eject, upgrade and doctor: make a project, add to it, and examine it. */
+
 import { rm, writeFile } from 'node:fs/promises'
 import { basename, isAbsolute, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { commandProcess, environment, setExitCode } from '../base/command-process.ts'
+import { systemReason } from '../base/files/system-reason.ts'
 import type { Checked } from '../base/problems/checked.ts'
 import { shellWord } from '../base/problems/fix.ts'
 import type { Flags } from '../config/config.ts'
@@ -186,7 +188,8 @@ async function reserve(path: string): Promise<void> {
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException
     if (syscall === undefined) throw error
-    const why = code === 'EEXIST' ? 'exists already: move it away' : `can't be written (${code}): fix that`
+    const why =
+      code === 'EEXIST' ? 'exists already: move it away' : `can't be written (${systemReason(code)}): fix that`
     throw new ToolError(`${path} ${why}, or give the service another name`)
   }
 }

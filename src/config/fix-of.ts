@@ -1,4 +1,5 @@
 /** The command that fixes an error: its own, or for a faulty setting another value of it. */
+import { systemReason } from '../base/files/system-reason.ts'
 import { AGAIN, againWith, fixIn } from '../base/problems/fix.ts'
 import { commandHere, withCommands } from '../present/invocation.ts'
 import { printable } from '../present/quote.ts'
@@ -52,12 +53,19 @@ export function fixOf(error: unknown): string | undefined {
 /** What is wrong, and the command that fixes it. `words`: of the command line that failed. */
 export function failureText(error: Error, words: readonly string[]): string {
   const { name } = error
-  const message = withCommands(error.message)
+  const message = withCommands(sentenceOf(error))
   const fix = fixOf(error)
   const command = fix === undefined ? '' : `run \`${commandHere(fix, words)}\``
   // Faults of files have a line each; a line end in another message belongs to a value, and could look like a message.
   if (name === 'FileError') return `${message}${command && '\n'}${command}`
   return `${printable(message)}${command && ': '}${command}`
+}
+
+/** An error of the system that nobody has caught says what it knows in words, without the names of its calls. */
+function sentenceOf({ message, code, path, syscall }: NodeJS.ErrnoException): string {
+  if (syscall === undefined) return message
+  if (path === undefined) return message.replace(/^E[A-Z0-9]+: /, '')
+  return `${path} can't be used: ${systemReason(code)}`
 }
 
 /** The sentence about a setting begins with its name (test/config.test.ts). */

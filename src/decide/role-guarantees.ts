@@ -2,7 +2,9 @@
  * Guarantees about people (guarantees.yaml): the roles that nobody has together, and how many people may have a role. A
  * role counts as had where a role that inherits it is had.
  */
+
 import { namesText } from '../present/quote.ts'
+import { count } from '../present/text.ts'
 import { type Document, textsAmong } from '../resources/object.ts'
 import { inheritedBy, type Policy, USERS } from './policy.ts'
 
@@ -57,7 +59,7 @@ export function boundsOf(atMost: readonly AtMost[], after: WithRoles, before: Wi
 
 /** For operators, who may read the policy. */
 export function atMostSentence({ name, role, people }: AtMost): string {
-  return `at most ${people} people may have the role \`${role}\` (guarantee \`${name}\`); take it from somebody first`
+  return `at most ${count(people, 'person', 'people')} may have the role \`${role}\` (guarantee \`${name}\`); take it from somebody first`
 }
 
 /** The roles of the guarantee that somebody with these roles has, in its order. */

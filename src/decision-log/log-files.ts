@@ -6,7 +6,8 @@ import { isDeepStrictEqual } from 'node:util'
 
 /** The existing files, oldest first. */
 export async function filesOfLog(file: string): Promise<readonly string[]> {
-  const names: readonly string[] = await readdir(dirname(file)).catch(() => [])
+  const entries = await readdir(dirname(file), { withFileTypes: true }).catch(() => [])
+  const names = entries.filter((one) => !one.isDirectory()).map(({ name }) => name)
   const numbers = names.flatMap((name) => numberOf(name, basename(file)))
   const full = numbers.toSorted((a, b) => b - a).map((number) => `${file}.${number}`)
   return names.includes(basename(file)) ? [...full, file] : full

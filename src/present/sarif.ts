@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { isAbsolute } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Diagnostic } from '../base/diagnostic.ts'
-import { jsonText } from './text.ts'
+import { count, jsonText } from './text.ts'
 
 /** A code that findings can have. */
 export interface FindingRule {
@@ -53,7 +53,7 @@ export function sarifRun(
 }
 
 function notShown(more: number): unknown {
-  return { level: 'warning', message: { text: `and ${more} more findings, which are not listed; fix these first` } }
+  return { level: 'warning', message: { text: `and ${count(more, 'more finding')}, not listed here; fix these first` } }
 }
 
 function rule({ code, meaning, fix, severity }: FindingRule): unknown {

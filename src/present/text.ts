@@ -53,9 +53,9 @@ function spaces(text: string, width: number): string {
   return ' '.repeat(Math.max(0, width - widthOf(text)))
 }
 
-/** `1 error`, `2 errors`. */
-export function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`
+/** `1 error`, `2 errors`; `1 person`, `2 people`. */
+export function count(number: number, noun: string, nouns = `${noun}s`): string {
+  return `${number} ${number === 1 ? noun : nouns}`
 }
 
 /** Rounded down, so that a missed threshold never looks reached. */

@@ -2,6 +2,7 @@
 
 import { stat } from 'node:fs/promises'
 import { FileError, type SourceFile } from '../base/diagnostic.ts'
+import { systemReason } from '../base/files/system-reason.ts'
 import type { Policy } from '../decide/policy.ts'
 import type { RoleGrants } from '../decide/role-grants.ts'
 import { DATABASE_POLICIES, versionNamed } from '../identity/keys/published-settings.ts'
@@ -104,7 +105,7 @@ export async function orTell<T>(folder: string, write: () => Promise<T>): Promis
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException
     if (syscall === undefined) throw error
-    const why = NO_FOLDER.has(code) ? 'a file is in its place' : code
+    const why = NO_FOLDER.has(code) ? 'a file is in its place' : systemReason(code)
     throw new ToolError(
       `${folder} can't be written (${why}), and nothing was changed: name another directory, or fix it`,
     )

@@ -169,7 +169,7 @@ describe('the commands of proposals', () => {
     const folder = await approved.folderWith('next', WIDER)
     const propose = (...args: readonly string[]) => run(['propose', folder, '--title', 't', ...args])
     expect((await propose('--key', stranger)).stderr).to.contain('nobody in the approvals.yaml in force has this key')
-    expect((await propose('--key', folder)).stderr).to.contain("can't be read (EISDIR)")
+    expect((await propose('--key', folder)).stderr).to.contain("can't be read (it is a folder)")
     expect((await as('ada', 'propose', folder, '--title', ' ')).stderr).to.contain(
       '--title is empty: say in a sentence',
     )

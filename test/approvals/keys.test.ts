@@ -115,9 +115,9 @@ describe('the key of a person in a file', () => {
 
   it('is refused where there is no such file, or a folder', async () => {
     expect(await refusal(at('nowhere'))).to.equal(
-      `the key ${at('nowhere')} can't be read (ENOENT); name a readable file`,
+      `the key ${at('nowhere')} can't be read (no such file or directory); name a readable file`,
     )
-    expect(await refusal(folder)).to.equal(`the key ${folder} can't be read (EISDIR); name a readable file`)
+    expect(await refusal(folder)).to.equal(`the key ${folder} can't be read (it is a folder); name a readable file`)
   })
 
   it('is refused in one sentence wherever it is cut, and wherever a byte of it changed', async () => {

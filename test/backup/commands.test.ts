@@ -87,7 +87,7 @@ describe('the commands of backups', () => {
     await json('restore', ['restore', 'secret.age', 'secret', '--identity', 'key'])
     expect(await run(['backup', 'key', 'key'])).to.deep.include({ code: 2 })
     expect((await run(['backup', 'verify', 'secret.age', '--identity', 'none'])).stderr).to.equal(
-      "sallyport: the key file can't be read (ENOENT); name a file that `sallyport backup key` made\n",
+      "sallyport: the key file can't be read (no such file or directory); name a file that `sallyport backup key` made\n",
     )
   })
 
@@ -121,7 +121,10 @@ describe('the commands of backups', () => {
 
   it('leave no half key file when it can not be written', async () => {
     const { code, stderr } = await commands.start(['backup', 'key', 'half'], {}, 'ulimit -f 0')
-    expect([code, stderr]).to.deep.equal([2, "sallyport: the folder `.` can't be written (EFBIG); name another one\n"])
+    expect([code, stderr]).to.deep.equal([
+      2,
+      "sallyport: the folder `.` can't be written (file too large); name another one\n",
+    ])
     expect(await readdir(folder)).to.not.include('half')
     expect((await run(['backup', 'key', 'half'])).code).to.equal(0)
   })
@@ -134,7 +137,7 @@ describe('the commands of backups', () => {
       [['backup', 'x'], /there is no database/, { DATA_DIR: join(folder, 'nowhere') }],
       [['backup', 'x'], /is not a directory/, { POLICIES: join(folder, 'nowhere') }],
       [['backup', join(folder, 'nowhere/x')], /there is no folder `.*nowhere`; make it/],
-      [['backup', 'three.tar/x'], /the folder `.*three.tar` can't be written \(ENOTDIR\)/],
+      [['backup', 'three.tar/x'], /the folder `.*three.tar` can't be written \(a file is in the place of a folder\)/],
       [['backup', 'key', 'nowhere/key'], /there is no folder `nowhere`; make it/],
       [['backup', 'verify', '.'], /`.` is a folder; name a file that `sallyport backup` made/],
       [['restore', 'three.tar', 'three.tar'], /`three.tar` can't be written/],
@@ -147,7 +150,7 @@ describe('the commands of backups', () => {
       // The key itself, in place of the name of its file.
       [
         ['restore', 'secret.age', 'there', '--identity', KEY_TEXT],
-        /^(?!.*1QQQ).*the key file can't be read \(ENOENT\)/,
+        /^(?!.*1QQQ).*the key file can't be read \(no such file or directory\)/,
       ],
       [['backup', 'x', '--recipient', KEY_TEXT], /^(?!.*1QQQ).*what --recipient says is no recipient/],
       [['backup', 'x', 'y'], /too many arguments/],

@@ -197,7 +197,7 @@ for (const [name, open] of soak(ENGINES, ENGINES.slice(0, 1))) {
         },
       ).catch((error) => error)
       expect(full.code).to.equal(2)
-      expect(full.stderr).to.include("the output can't be written (ENOSPC)")
+      expect(full.stderr).to.include("the output can't be written (no space left on device)")
     })
 
     it('says of a damaged object that it can not be read, and leaves no whole file', async () => {

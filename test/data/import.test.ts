@@ -145,8 +145,8 @@ for (const [name, open] of soak(ENGINES, ENGINES.slice(0, 1))) {
         [rounded, /:1: the line is not strict JSON: correct the number beyond 2\^53 at column \d+/],
         [await written([{ resource: 'note', object: {} }]), /:1: the line names no resource of the schemas/],
         [await written([{ resource: 'notes' }]), /:1: the line has no object/],
-        [`${on.server.folder}/none`, /none can't be read \(ENOENT\)/],
-        [on.server.folder, /can't be read \(EISDIR\)/],
+        [`${on.server.folder}/none`, /none can't be read \(no such file or directory\)/],
+        [on.server.folder, /can't be read \(it is a folder\)/],
       ]
       for (const [file, message] of faulty) {
         const { code, stdout, stderr } = await run(file, '--as', 'alice')

@@ -56,7 +56,7 @@ describe('a decision log that is rotated under load', () => {
   it('stops the start with one sentence where its place is a folder, a pipe or another file', () => {
     const file = join(folder, 'place')
     execFileSync('mkdir', [file])
-    expect(refusal(file)).to.contain("can't be written (EISDIR)")
+    expect(refusal(file)).to.contain("can't be written (it is a folder)")
     execFileSync('mkfifo', [`${file}.pipe`])
     expect(refusal(`${file}.pipe`)).to.contain('is a pipe')
     expect(refusal(LAUNCHER)).to.contain('is not a decision log')

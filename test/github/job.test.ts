@@ -242,7 +242,7 @@ describe('sallyport ci github', () => {
     )
     expect(ran.outputs).to.include({ 'diff-exit-code': '2', 'matrix-exit-code': '1', comment: 'not-needed', sarif: '' })
     // Nor does a report that can't be written take anything from the others.
-    expect(ran.stdout).to.include("`no/such.sarif` can't be written (ENOENT)")
+    expect(ran.stdout).to.include("`no/such.sarif` can't be written (no such file or directory)")
     expect(ran.summary).to.include('| change | **could not run** |').and.include('| matrices | **failed** |')
   })
 

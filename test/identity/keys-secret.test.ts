@@ -218,7 +218,9 @@ describe('the secret beside a database file', () => {
       const filling = join(full, 'filling')
       await writeFile(filling, Buffer.alloc(1 << 20)).catch(() => undefined)
       const said = await refused(start(kidOf, undefined, full))
-      expect(said).to.match(/^the secret of the signing keys can't be written to \S+keys\/secret \(ENOSPC\): make room/)
+      expect(said).to.match(
+        /^the secret of the signing keys can't be written to \S+keys\/secret \(no space left on device\): make room/,
+      )
       expect(await readdir(join(full, 'keys'))).to.deep.equal([])
       await rm(filling)
       await start(kidOf, undefined, full)

@@ -1,6 +1,6 @@
 /** sallyport matrix test and attack as their users run them: exit codes, sentences, reports, and Ctrl-C. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -39,13 +39,16 @@ describe('sallyport matrix test', () => {
     expect(locations[0].physicalLocation.region).to.deep.equal({ startLine: 2, startColumn: 34 })
   })
 
-  it('prints the result also where a report can not be written, and exits 2', async () => {
+  it('says before it tries a cell that a report can not be written, and exits 2', async () => {
     const file = join(folder, 'm.csv')
     await writeFile(file, 'method,path,object,member\nGET,/api/orders/{id},open+placed,403\n')
-    const { code, stdout, stderr } = await run('matrix', 'test', file, '--report', `json=${folder}/no/such.json`)
-    expect(code).to.equal(2)
-    expect(stdout).to.contain('The only cell is as expected')
-    expect(stderr).to.match(/the report `[^`]*no\/such.json` can't be written/)
+    for (const place of ['no/such.json', '.', 'm.csv/below']) {
+      const { code, stdout, stderr } = await run('matrix', 'test', file, '--report', `json=${folder}/${place}`)
+      expect([code, stdout]).to.deep.equal([2, ''])
+      expect(stderr).to.include(`the report \`${folder}/${place}\` can't be written (`)
+    }
+    const written = await run('matrix', 'test', file, '--report', `json=${folder}/such.json`)
+    expect([written.code, (await readdir(folder)).sort()]).to.deep.equal([0, ['m.csv', 'such.json']])
   })
 
   it('exits 2 with a sentence for what it can not run', async () => {

@@ -253,7 +253,7 @@ describe('sallyport doctor', () => {
       },
       'a data folder that is a file': () => {
         writeFileSync(join(folder, 'data'), '')
-        return { check: 'data folder', says: /EEXIST/, fix: /^mv /, stops: true }
+        return { check: 'data folder', says: /file already exists/, fix: /^mv /, stops: true }
       },
       'a data folder that others can read': () => {
         mkdirSync(join(folder, 'data'))
@@ -346,7 +346,11 @@ describe('sallyport doctor', () => {
       },
       'a key in place of the name of its file': () => {
         const env = { POLICY_SIGNING_KEY: '-----BEGIN PRIVATE KEY-----sesame' }
-        return { check: 'keys', says: /^POLICY_SIGNING_KEY: the file that it names can't be read \(ENOENT\)/, env }
+        return {
+          check: 'keys',
+          says: /^POLICY_SIGNING_KEY: the file that it names can't be read \(no such file or directory\)/,
+          env,
+        }
       },
       'policies in another database than the named one': async () => {
         const published = await PublishedPolicies.make()
@@ -362,7 +366,7 @@ describe('sallyport doctor', () => {
         }
       },
       'a key of policies that is missing': () => {
-        return { check: 'keys', says: /ENOENT/, env: { POLICY_PUBLIC_KEYS: join(folder, 'none.pem') } }
+        return { check: 'keys', says: /no such file/, env: { POLICY_PUBLIC_KEYS: join(folder, 'none.pem') } }
       },
       'a port of another program': async () => {
         const server = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1')

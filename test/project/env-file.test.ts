@@ -145,7 +145,7 @@ describe('the .env of a project', () => {
   it('stops a command in one sentence if it can not be read, but neither help nor doctor', async () => {
     await rm(at('.env'), { force: true })
     await symlink('.env', at('.env'))
-    const fault = ".env can't be read (ELOOP); make it a file that can be read"
+    const fault = ".env can't be read (too many symbolic links encountered); make it a file that can be read"
     const { code, stderr } = await run('policy check')
     expect([code, stderr]).to.deep.equal([2, `sallyport: ${fault}\n`])
     for (const words of ['help', 'help policy', 'policy check --help']) expect((await run(words)).code).to.equal(0)

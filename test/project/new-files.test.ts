@@ -24,7 +24,7 @@ describe('matrices that are stored', () => {
     it(`leave nothing where one of them can't be written: ${inside || 'in a folder that exists'}`, async () => {
       const target = join(folder, inside)
       const stored = await storeNew(target, [BODY, IMPOSSIBLE, MATRIX]).catch(({ message }) => message)
-      expect(stored).to.contain(`${target} can't be written (ENAMETOOLONG)`)
+      expect(stored).to.contain(`${target} can't be written (name too long)`)
       expect(await readdir(folder)).to.deep.equal([])
       // The negative control: without that file, all are there.
       expect(await storeNew(target, [BODY, MATRIX])).to.deep.equal([join(target, BODY.name), join(target, MATRIX.name)])

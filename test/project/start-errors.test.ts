@@ -206,7 +206,7 @@ describe('a start that fails says so and what fixes it, which does', () => {
       },
       'a data folder that is a file': () => {
         writeFileSync(join(folder, 'data'), '')
-        return { says: /DATA_DIR is `.*EEXIST/, fix: /^mv \S+data \S+data\.before$/ }
+        return { says: /DATA_DIR is `.*file already exists/, fix: /^mv \S+data \S+data\.before$/ }
       },
       'a full disk': () => {
         const data = mounted('size=64k')
@@ -277,7 +277,7 @@ describe('a start that fails says so and what fixes it, which does', () => {
         return { says: /not a decision log/, env: { DECISION_LOG_FILE: file }, fix: /^mv \S+ \S+notes\.txt\.before$/ }
       },
       'a decision log that is a folder': () => {
-        return { says: /EISDIR/, env: { DECISION_LOG_FILE: folder }, fix: /^DECISION_LOG_FILE=- / }
+        return { says: /it is a folder/, env: { DECISION_LOG_FILE: folder }, fix: /^DECISION_LOG_FILE=- / }
       },
       'a policy of the database without keys': () => {
         const env = { POLICIES: 'database:' }
@@ -361,14 +361,18 @@ describe('a start that fails says so and what fixes it, which does', () => {
       'a data folder of another user': () => {
         makeProject(folder)
         mkdirSync(join(folder, 'data'), { mode: 0o755 })
-        return { says: /DATA_DIR is `data`.*EACCES/, asNobody: true, fix: /^sudo chown -R 65534:65534 data$/ }
+        return {
+          says: /DATA_DIR is `data`.*permission denied/,
+          asNobody: true,
+          fix: /^sudo chown -R 65534:65534 data$/,
+        }
       },
       'a data folder that its user may not make': () => {
         makeProject(folder)
         mkdirSync(join(folder, 'srv'), { mode: 0o755 })
         const env = { DATA_DIR: 'srv/data' }
         return {
-          says: /EACCES/,
+          says: /permission denied/,
           env,
           asNobody: true,
           opens: 'srv/data',
@@ -379,7 +383,7 @@ describe('a start that fails says so and what fixes it, which does', () => {
         makeProject(folder)
         mkdirSync(join(folder, 'data'), { mode: 0o500 })
         chownSync(join(folder, 'data'), NOBODY, NOBODY)
-        return { says: /EACCES/, asNobody: true, opens: 'data', fix: /^chmod -R u\+rwX data$/ }
+        return { says: /permission denied/, asNobody: true, opens: 'data', fix: /^chmod -R u\+rwX data$/ }
       },
       'a signing key of another user': () => {
         makeProject(folder)
@@ -388,7 +392,7 @@ describe('a start that fails says so and what fixes it, which does', () => {
         execFileSync('chown', ['-R', `${NOBODY}`, join(folder, 'data')])
         chownSync(file, 0, 0)
         return {
-          says: /can't be read \(EACCES\)/,
+          says: /can't be read \(permission denied\)/,
           asNobody: true,
           fix: /^sudo chown -R 65534:65534 data\/keys\/signing\.jwk$/,
         }

@@ -223,7 +223,7 @@ describe('the commands of a published policy', () => {
     const apply = ['apply', published.folder, '--yes']
     expect((await run(apply, { POLICY_SIGNING_KEY: '', POLICY_PUBLIC_KEYS: '' })).stderr).to.contain('is not set')
     expect((await run(apply, { POLICY_SIGNING_KEY: '' })).stderr).to.contain('there is no database')
-    expect((await run(apply, { POLICY_SIGNING_KEY: '/nowhere' })).stderr).to.contain('ENOENT')
+    expect((await run(apply, { POLICY_SIGNING_KEY: '/nowhere' })).stderr).to.contain('no such file')
     const secret = await readFile(published.privateKey(), 'utf8')
     const { privateKey: rsa } = generateKeyPairSync('rsa', { modulusLength: 2048 })
     const long = rsa.export({ format: 'pem', type: 'pkcs8' }).toString().replaceAll('\n', '')

@@ -186,7 +186,7 @@ describe('a server with POLICIES=database:', () => {
     await published.publish()
     expect(await refusal({ POLICY_PUBLIC_KEYS: '' })).to.contain('POLICY_PUBLIC_KEYS is not set')
     expect(await refusal({ POLICY_PUBLIC_KEYS: published.privateKey() })).to.contain('holds a private key')
-    expect(await refusal({ POLICY_PUBLIC_KEYS: '/nowhere.pem' })).to.contain('ENOENT')
+    expect(await refusal({ POLICY_PUBLIC_KEYS: '/nowhere.pem' })).to.contain('no such file')
     expect(await refusal({ POLICY_PUBLIC_KEYS: ' , ' })).to.contain('names no file')
     const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const other = join(published.root, 'other.pem')

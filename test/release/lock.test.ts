@@ -101,7 +101,7 @@ describe('the lock of a policy directory', () => {
     const refused = await blockAsNobody()
     expect(refused).to.deep.equal([
       2,
-      `sallyport: ${file} is of another user's command, and this user can't open it (EACCES): ` +
+      `sallyport: ${file} is of another user's command, and this user can't open it (permission denied): ` +
         'delete it when no command is changing the policies\n',
     ])
     execFileSync('env', [...AS_NOBODY, 'rm', '-f', file])
@@ -112,7 +112,7 @@ describe('the lock of a policy directory', () => {
     const [code, stderr] = await blockAsNobody()
     expect([code, stderr]).to.deep.equal([
       2,
-      `sallyport: ${folders.live} can't be written (EACCES): run the command as a user who may write there\n`,
+      `sallyport: ${folders.live} can't be written (permission denied): run the command as a user who may write there\n`,
     ])
   })
 

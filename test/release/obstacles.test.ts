@@ -26,9 +26,9 @@ describe('a change of the policy that can not be made', () => {
     const system = (code: string) => Object.assign(new Error(`${code}: /policies/.unfinished-1`), { code })
     const told = ['EACCES', 'EROFS', 'ENOSPC'].map((code) => (obstacle('policies', system(code)) as Error).message)
     expect(told).to.deep.equal([
-      "policies can't be written (EACCES): run the command as a user who may write there",
-      "policies can't be written (EROFS): mount its file system writable",
-      "policies can't be written (ENOSPC): make room, and run the command again",
+      "policies can't be written (permission denied): run the command as a user who may write there",
+      "policies can't be written (read-only file system): mount its file system writable",
+      "policies can't be written (no space left on device): make room, and run the command again",
     ])
     const elsewhere = Object.assign(system('EROFS'), { path: '/shared/.unfinished-1' })
     expect((obstacle('policies', elsewhere) as Error).message).to.contain('/shared can')

@@ -61,7 +61,9 @@ describe('a decision log that can not be written', () => {
 
   it('stops the start where it can not even be opened', async () => {
     const refused = await startTestServer({ env: { DECISION_LOG_FILE: '/nowhere/at/all.log' } }).catch((error) => error)
-    expect(String(refused)).to.contain("the decision log /nowhere/at/all.log can't be written (ENOENT)")
+    expect(String(refused)).to.contain(
+      "the decision log /nowhere/at/all.log can't be written (no such file or directory)",
+    )
     server = await startTestServer()
   })
 })

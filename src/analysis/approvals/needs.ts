@@ -3,11 +3,13 @@
  * before it says. Every instance computes this for itself, so it depends on the two versions alone: on no clock, log or
  * database.
  */
+
 import type { ApprovalNeed, Approvals, TouchNeed } from '../../decide/policy.ts'
 import { approvalsOf, approversFor } from '../../policy/parse/parse-approvals.ts'
 import { BLOCKED_FILE } from '../../policy/policy-folder.ts'
 import { plainText, say } from '../../present/phrase.ts'
 import { namesText } from '../../present/quote.ts'
+import { count } from '../../present/text.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Sides } from '../compared-space.ts'
 import { Incomparable } from '../diff/compare-decisions.ts'
@@ -135,5 +137,5 @@ const LONGEST_REASON = 300
 export function needSentence({ people, from, because: why }: FoundNeed): string {
   const who = from ? ` of ${namesText(from, ' or ')}` : ''
   const cut = why.length > LONGEST_REASON ? `${why.slice(0, LONGEST_REASON)}…` : why
-  return `${people === 1 ? '1 person' : `${people} people`}${who}, because ${cut}`
+  return `${count(people, 'person', 'people')}${who}, because ${cut}`
 }

@@ -1,6 +1,6 @@
 /** Writes files that don't exist yet: all of them, or none. */
 import { randomUUID } from 'node:crypto'
-import { link, lstat, open, readdir, rename, rm } from 'node:fs/promises'
+import { access, constants, link, lstat, open, readdir, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { makeFolder } from './make-folder.ts'
@@ -41,6 +41,35 @@ export async function writeNew(
       throw error
     }
   })
+}
+
+/** Throws what making files in the folder would throw, and leaves nothing: for work that takes long before it writes. */
+export async function tryFolder(folder: string): Promise<void> {
+  await writingPlace(folder)
+  const first = await makeFolder(folder, 0o777)
+  try {
+    await tryFileIn(folder)
+  } finally {
+    // Another process may have put something into them meanwhile.
+    for (let made = resolve(folder); first !== undefined; made = dirname(made)) {
+      await rmdir(made).catch(() => undefined)
+      if (made === first) break
+    }
+  }
+}
+
+/** Throws what writing the file would throw, and leaves it as it is. */
+export async function tryFile(file: string): Promise<void> {
+  await writingPlace(file)
+  if (!(await exists(file))) return tryFileIn(dirname(file))
+  if ((await stat(file)).isDirectory()) throw Object.assign(new Error(file), { code: 'EISDIR' })
+  await access(file, constants.W_OK)
+}
+
+async function tryFileIn(folder: string): Promise<void> {
+  const unfinished = unfinishedIn(folder)
+  await writeFile(unfinished, '', { flag: 'wx' })
+  await rm(unfinished)
 }
 
 type Complete = (folder: string, goOn: GoOn) => Promise<unknown>

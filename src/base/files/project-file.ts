@@ -7,13 +7,24 @@ import { constants } from 'node:fs'
 import { lstat, open, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { buffer } from 'node:stream/consumers'
+import { systemReason } from './system-reason.ts'
 
 /** More than a hundred times the largest files that the tests and the bench read. */
 export const MOST_BYTES = 64 * 1024 * 1024
 
-/** `folder`: the folder that the file belongs to, which may itself be a link. Throws the system's errors, and Error. */
+/**
+ * `folder`: the folder that the file belongs to, which may itself be a link. Throws Error, and the system's errors with
+ * the reason in words for a message.
+ */
 export async function readProjectFile(path: string, folder: string): Promise<Buffer> {
-  const real = await realpath(path).catch(asOpening)
+  return read(path, folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.syscall !== undefined) error.message = systemReason(error.code)
+    throw error
+  })
+}
+
+async function read(path: string, folder: string): Promise<Buffer> {
+  const real = await realpath(path)
   const top = await workTreeOf(await realpath(folder))
   if (top !== undefined && !isWithin(real, top)) throw new Error('it leads out of the git work tree')
   // Opening a pipe would wait for a writer.
@@ -22,12 +33,6 @@ export async function readProjectFile(path: string, folder: string): Promise<Buf
   const bytes = await buffer(file.createReadStream({ autoClose: false, end: MOST_BYTES }))
   if (bytes.length > MOST_BYTES) throw new Error(`it is larger than ${MOST_BYTES} bytes`)
   return bytes
-}
-
-/** The message says that the file can't be opened, without the names of system calls. */
-function asOpening(error: NodeJS.ErrnoException): never {
-  error.message = error.message.replace(', realpath ', ', open ')
-  throw error
 }
 
 /** The nearest folder with a `.git` at or above this one, which has no links in its path. */

@@ -2,11 +2,13 @@
  * Where an export goes: standard output, or a file that gets its name only when it is whole. `<file>.part` is what an
  * export that was stopped leaves.
  */
+
 import { once } from 'node:events'
 import { open, rm } from 'node:fs/promises'
 import { commandProcess } from '../../base/command-process.ts'
 import { nameNew } from '../../base/files/new-files.ts'
 import { writingPlace } from '../../base/files/project-file.ts'
+import { systemReason } from '../../base/files/system-reason.ts'
 import { printObjects } from '../../present/print.ts'
 import type { ExportSink } from '../../tools/data/export/export-data.ts'
 import { ToolError } from '../../tools/load-policy.ts'
@@ -37,7 +39,7 @@ async function toFile(file: string): Promise<Output> {
   await taken?.close()
   if (taken) throw new ToolError(`the file ${file} exists: name another one with --output`)
   const handle = await open(part, 'wx', 0o600).catch((error) => {
-    throw unwritable(part, error)
+    throw unbegun(file, part, error)
   })
   const explained = async (work: () => Promise<unknown>) => {
     await work().catch((error) => {
@@ -62,11 +64,17 @@ function madeMeanwhile(file: string, part: string): ToolError {
   return new ToolError(`the file ${file} was made meanwhile: rename ${part}, which has the whole export`)
 }
 
-function unwritable(part: string, { code }: NodeJS.ErrnoException): ToolError {
+function unbegun(file: string, part: string, { code }: NodeJS.ErrnoException): ToolError {
   if (code === 'EEXIST') {
     return new ToolError(`${part} is there, from an export that was stopped: delete it, or name another file`)
   }
-  return new ToolError(`${part} can't be written (${code}): what is in it is only a part; write to another place`)
+  return new ToolError(`the file ${file} can't be written (${systemReason(code)}): write to another place`)
+}
+
+function unwritable(part: string, { code }: NodeJS.ErrnoException): ToolError {
+  return new ToolError(
+    `${part} can't be written (${systemReason(code)}): what is in it is only a part; write to another place`,
+  )
 }
 
 interface OutputEnding {

@@ -1,6 +1,7 @@
 /** Writes the complete matrix of a policy to new files, or only the cells that the matrices of a folder don't state. */
 import { stat } from 'node:fs/promises'
 import { didYouMean } from '../../base/did-you-mean.ts'
+import { tryFolder } from '../../base/files/new-files.ts'
 import { orTell, ToolError } from '../../tools/load-policy.ts'
 import { statedIn } from '../../tools/matrix/cells/survey.ts'
 import { columnsFor, everywhere, planMatrix } from '../../tools/matrix/init/plan-matrix.ts'
@@ -23,6 +24,8 @@ export interface NewMatrix {
 /** The files that were written. Throws FileError and ToolError. */
 export async function initMatrix(asked: NewMatrix): Promise<readonly string[]> {
   const { out, missing, force, role } = asked
+  // The plan of a large policy takes long.
+  if (!missing) await orTell(out, () => tryFolder(out))
   const matrices = (await isFolder(out)) ? [out] : []
   const suite = await readPredictedSuite({ ...asked, matrices }, Date.now())
   const named = role.map((name) => columnOf(name, suite.evaluated.policy.roles))

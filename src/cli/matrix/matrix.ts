@@ -73,10 +73,11 @@ Exit code: 0 when all answers are as expected, 1 when not, 2 when the command co
     .addOption(TEXT_OR_JSON)
     .action(async (paths, flags) => {
       const { testMatrices } = await import('../../tools/matrix/run/trials.ts')
-      const { REPORTS, writeReports } = await import('../../tools/matrix/report/reports.ts')
+      const { REPORTS, refuseReports, writeReports } = await import('../../tools/matrix/report/reports.ts')
+      await refuseReports(flags.report)
       const filter = { roles: flags.role, resources: flags.resource, ...(flags.only ? { only: flags.only } : {}) }
       const run = await runOnTargets('testing', flags, (options) => testMatrices(paths, { ...options, filter }))
-      // Printed first, so that the result isn't lost if the report can't be written.
+      // Printed first, so that the result isn't lost if a report can't be written after all.
       printReport(flags.format, REPORTS[flags.format](run))
       await writeReports(flags.report, run)
     })

@@ -317,7 +317,7 @@ Exit code: 0 without differences, 1 with differences, 2 when it could not run or
       // If no request was decided, `nothing differs` would say nothing about the candidate.
       if (report.decided > 0 || left === 0) return
       throw new ToolError(
-        `none of ${left} requests could be decided again: name a log with the facts that the candidate needs`,
+        `none of ${count(left, 'request')} could be decided again: name a log with the facts that the candidate needs`,
       )
     })
 }

@@ -2,10 +2,12 @@
  * The file `.env` of a project: every command but `ci` reads it as `node --env-file-if-exists` does, so that a server
  * and the commands beside it have the same settings. A variable of the environment wins, even an empty one.
  */
+
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import type { Variables } from '../../base/command-process.ts'
+import { systemReason } from '../../base/files/system-reason.ts'
 import { ConfigError } from '../values.ts'
 
 const ENV_FILE = '.env'
@@ -40,7 +42,7 @@ export function readEnvFile(folder: string): Readonly<Record<string, string>> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === undefined) throw error
-    const fault = `${ENV_FILE} can't be read (${code})`
+    const fault = `${ENV_FILE} can't be read (${systemReason(code)})`
     if (code !== 'EACCES') throw new ConfigError(`${fault}; make it a file that can be read`)
     throw new ConfigError(`${fault}; let this user read it`, `chmod u+r ${ENV_FILE}`)
   }

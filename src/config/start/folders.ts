@@ -1,9 +1,11 @@
 /** The folders of the policy and of the schemas: they must be there, and their files must be right. */
+
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { FileError } from '../../base/diagnostic.ts'
 import { fixOfPath } from '../../base/files/fix-path.ts'
+import { systemReason } from '../../base/files/system-reason.ts'
 import { AGAIN, shellWord, withFix } from '../../base/problems/fix.ts'
 import { DATABASE_POLICIES } from '../../identity/keys/published-settings.ts'
 import { POLICY_FILES } from '../../policy/policy-files.ts'
@@ -51,7 +53,7 @@ async function faultOfFolder(kind: keyof ServedFolders, folders: ServedFolders):
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return unfit('there is no such folder; name one')
-    return new ConfigError(`${named}, which can't be read (${code})`, fixOfPath(folder, code))
+    return new ConfigError(`${named}, which can't be read (${systemReason(code)})`, fixOfPath(folder, code))
   }
   return unfit(`that folder has no ${files}; name another one`)
 }

@@ -1,8 +1,10 @@
 /** What keeps a server from starting, as the faults of its settings: its data folder, database, log and ports. */
+
 import { access, constants } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { fixOfPath } from '../../base/files/fix-path.ts'
 import { makeFolder } from '../../base/files/make-folder.ts'
+import { systemReason } from '../../base/files/system-reason.ts'
 import { againWith, shellWord } from '../../base/problems/fix.ts'
 import { NotALog } from '../../decision-log/log-file.ts'
 import { withoutSecrets } from '../../present/without-secrets.ts'
@@ -22,7 +24,7 @@ export async function openDataFolder(folder: string): Promise<void> {
 
 export function dataFolderFault(folder: string, { code }: NodeJS.ErrnoException): ConfigError {
   return new ConfigError(
-    `DATA_DIR is \`${withoutSecrets(folder)}\`, which can't be used by user ${process.getuid?.() ?? ''} (${code}); set it to a writable folder`,
+    `DATA_DIR is \`${withoutSecrets(folder)}\`, which can't be used by user ${process.getuid?.() ?? ''} (${systemReason(code)}); set it to a writable folder`,
     fixOfPath(folder, code, againWith('DATA_DIR', '"$HOME/sallyport-data"')),
   )
 }
@@ -45,7 +47,7 @@ export function decisionLogFault(file: string, error: unknown): ConfigError {
   }
   const { code } = error as NodeJS.ErrnoException
   return new ConfigError(
-    `the decision log ${withoutSecrets(file)} can't be written (${code}); set DECISION_LOG_FILE to another file`,
+    `the decision log ${withoutSecrets(file)} can't be written (${systemReason(code)}); set DECISION_LOG_FILE to another file`,
     fixOfPath(file, code === 'EISDIR' ? 'EEXIST' : code) ?? againWith('DECISION_LOG_FILE', '-'),
   )
 }

@@ -4,6 +4,7 @@
  */
 
 import { say } from '../../present/phrase.ts'
+import { count } from '../../present/text.ts'
 import type { Condition } from '../conditions/condition.ts'
 import type { KindOf, Relation, RelationKind, RelationStep } from './relation-kind.ts'
 import { explainStep, idField, isShortEnough, targetOf } from './steps.ts'
@@ -24,7 +25,7 @@ interface ThroughForm {
 
 export function throughKind(kindOf: KindOf): RelationKind<ThroughRelation, ThroughForm> {
   const targetText = ({ relation, resource }: ThroughRelation) => `${relation.name} of ${resource}`
-  const stepsText = ({ depth }: ThroughRelation) => (depth === undefined ? '' : `, within ${depth} steps`)
+  const stepsText = ({ depth }: ThroughRelation) => (depth === undefined ? '' : `, within ${count(depth, 'step')}`)
   return {
     isForm: (form): form is ThroughForm => typeof form === 'object' && form !== null && 'through' in form,
     parse(name, form, declaration) {
@@ -64,7 +65,7 @@ export function throughKind(kindOf: KindOf): RelationKind<ThroughRelation, Throu
     describe: (relation) =>
       `${relation.field} names an object with the relation ${targetText(relation)}${stepsText(relation)}`,
     define: (one) =>
-      say`${one.relation.name} of ${one.resource} through ${one.field}${one.depth === undefined ? [] : say`, within ${one.depth} steps`}`,
+      say`${one.relation.name} of ${one.resource} through ${one.field}${one.depth === undefined ? [] : say`, within ${count(one.depth, 'step')}`}`,
     explain: (relation, known) => explainStep(relation.field, relation, known, kindOf),
 
     meaning: ({ field, resource, depth, relation }) =>

@@ -2,7 +2,9 @@
  * Which keys sign and verify the tokens of this server's own issuer: read from the environment. Also which URLs keys may
  * come from.
  */
+
 import { readFileSync } from 'node:fs'
+import { systemReason } from '../../base/files/system-reason.ts'
 import { AGAIN } from '../../base/problems/fix.ts'
 import { type KeysSecrets, readKeysSecret } from './embedded/keys-secret.ts'
 import { KeyError } from './key-error.ts'
@@ -65,7 +67,9 @@ function pem(value: string): string {
     return readFileSync(value, 'utf8')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new KeyError(`JWT_PUBLIC_KEY is neither a key nor a readable file (${code}); set it to one of them`)
+    throw new KeyError(
+      `JWT_PUBLIC_KEY is neither a key nor a readable file (${systemReason(code)}); set it to one of them`,
+    )
   }
 }
 

@@ -1,7 +1,9 @@
 /** The private Ed25519 key of a person who proposes or approves a policy: a file, or a key in the SSH agent. */
+
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import { systemReason } from '../../base/files/system-reason.ts'
 import { personKey, sshLength } from '../../policy/parse/person-key.ts'
 import type { PersonSigner } from '../../policy/published/signed-by-person.ts'
 import { quote } from '../../present/quote.ts'
@@ -38,7 +40,9 @@ function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw new KeyError(`the key ${file} can't be read (${(error as NodeJS.ErrnoException).code}); name a readable file`)
+    throw new KeyError(
+      `the key ${file} can't be read (${systemReason((error as NodeJS.ErrnoException).code)}); name a readable file`,
+    )
   }
 }
 

@@ -1,8 +1,10 @@
 /** The keys of published policies: POLICY_SIGNING_KEY of a publisher, POLICY_PUBLIC_KEYS of instances. */
+
 import { createPrivateKey, createPublicKey, type KeyObject, type webcrypto } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { calculateJwkThumbprint } from 'jose/jwk/thumbprint'
 import { fixOfPath, namesFile } from '../../base/files/fix-path.ts'
+import { systemReason } from '../../base/files/system-reason.ts'
 import { againWith, shellWord } from '../../base/problems/fix.ts'
 import type { VersionKeys, VersionSigner } from '../../policy/published/signed-version.ts'
 import { KeyError } from './key-error.ts'
@@ -63,7 +65,10 @@ function contentOf(variable: string, file: string): string {
     const isFile = namesFile(file, code)
     const named = isFile ? ` names ${file}, which` : ': the file that it names'
     const fix = isFile ? fixOfPath(file, code) : undefined
-    throw new KeyError(`${variable}${named} can't be read (${code}); set it to the name of a readable file`, fix)
+    throw new KeyError(
+      `${variable}${named} can't be read (${systemReason(code)}); set it to the name of a readable file`,
+      fix,
+    )
   }
 }
 

@@ -1,6 +1,8 @@
 /** The number of columns in the lines of policy.csv, and the optional end (`until=`) of a `p` line. */
+
 import { parseTime, timeFault } from '../../base/time.ts'
 import type { Rule } from '../../decide/policy.ts'
+import { count } from '../../present/text.ts'
 
 /** Reports a fault of a cell (counted from 0, which is the `p` or `g`). */
 export type CellFault = (cell: number, code: string, message: string, hint?: string | (() => string)) => void
@@ -24,7 +26,7 @@ export function hasRuleColumns(cells: LineCells, fault: CellFault): boolean {
     fault(RULE_COLUMNS + 1, 'rule-until', 'the rule has several ends', 'keep one until=<time>')
     return false
   }
-  const has = `the line has ${cells.length} columns`
+  const has = `the line has ${count(cells.length, 'column')}`
   const message = `${has}, but a \`p\` line has ${RULE_COLUMNS}, optionally followed by \`until=<time>\``
   const hint = behind.length === 1 ? UNTIL_EXAMPLE : `write it as in: ${EXAMPLE}`
   fault(stray < 0 ? cells.length : RULE_COLUMNS + stray, 'rule-columns', message, hint)
@@ -48,7 +50,7 @@ export function hasLinkColumns(cells: LineCells, fault: CellFault): boolean {
     fault(LINK_COLUMNS, 'link-until', message, 'write until= on the rules that should end')
     return false
   }
-  const message = `the line has ${cells.length} columns, but a \`g\` line has ${LINK_COLUMNS}`
+  const message = `the line has ${count(cells.length, 'column')}, but a \`g\` line has ${LINK_COLUMNS}`
   fault(Math.min(cells.length, LINK_COLUMNS), 'rule-columns', message, 'write it as in: g, support, member')
   return false
 }

@@ -1,4 +1,5 @@
 /** Every error as application/problem+json (RFC 9457). Internal causes go to the log, not to the client. */
+
 import { pointerOfPath } from '../../base/json-pointer.ts'
 import { CATALOGUE, problemType } from '../../base/problems/catalogue.ts'
 import { Problem } from '../../base/problems/problem.ts'
@@ -7,6 +8,7 @@ import { problemCodeOf, Refused, type StepUp } from '../../decide/refusal.ts'
 import { challengeOf } from '../../decide/request-conditions/step-up.ts'
 import { RecordRefused } from '../../decision-log/recorder.ts'
 import { namesText } from '../../present/quote.ts'
+import { count } from '../../present/text.ts'
 import {
   ReadTooLong,
   ReplayTaken,
@@ -33,8 +35,14 @@ export function problemOf(error: unknown, caller: Caller | undefined): Problem {
   }
   if (error instanceof TooManyPeople) {
     const { role, people } = error
-    const errors = [{ pointer: '/roles', detail: `gives \`${role}\` to more than ${people} people`, code: 'at-most' }]
-    const detail = `At most ${people} people may have the role \`${role}\`; take it from somebody first.`
+    const errors = [
+      {
+        pointer: '/roles',
+        detail: `gives \`${role}\` to more than ${count(people, 'person', 'people')}`,
+        code: 'at-most',
+      },
+    ]
+    const detail = `At most ${count(people, 'person', 'people')} may have the role \`${role}\`; take it from somebody first.`
     return new Problem('too-many-with-role', detail, { cause: error, errors })
   }
   if (error instanceof ReplayTaken) {

@@ -2,8 +2,10 @@
  * What speaks for a change or against it: its guarantees, the matrices of the project, and the requests of a decision log.
  * Each is found as the command finds it that shows it alone. What wasn't run says why.
  */
+
 import { stat } from 'node:fs/promises'
 import { type Diagnostic, type FileError, MOST_FAULTS, type Place } from '../../base/diagnostic.ts'
+import { systemReason } from '../../base/files/system-reason.ts'
 import { filesOfLog } from '../../decision-log/log-files.ts'
 import type { FindingReport } from '../../present/findings.ts'
 import { printable } from '../../present/quote.ts'
@@ -170,7 +172,7 @@ async function tryReplay(
     if (error instanceof ToolError) return notRun('Replay', error.message)
     const { code, syscall, path } = error as NodeJS.ErrnoException
     if (syscall === undefined) throw error
-    return notRun('Replay', `${path ?? files.join(', ')} can't be read (${code})`)
+    return notRun('Replay', `${path ?? files.join(', ')} can't be read (${systemReason(code)})`)
   }
 }
 

@@ -1,5 +1,6 @@
 /** The ids of the users that exist, from a text file (one a line) or from a Sallyport database, which is only read. */
 import { readFile } from 'node:fs/promises'
+import { systemReason } from '../../base/files/system-reason.ts'
 import { USERS } from '../../decide/policy.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { type Database, databaseOfFile } from '../../store/open.ts'
@@ -8,8 +9,9 @@ import { withReader } from '../read-database.ts'
 
 /** Throws ToolError. */
 export async function readDirectory(file: string, resources: Resources): Promise<ReadonlySet<string>> {
-  const database = await databaseOfFile(file).catch((error: Error) => {
-    throw new ToolError(`the directory \`${file}\` can't be read: ${error.message}`)
+  const database = await databaseOfFile(file).catch(({ code, message }: NodeJS.ErrnoException) => {
+    const why = code === undefined ? message : systemReason(code)
+    throw new ToolError(`the directory \`${file}\` can't be read: ${why}`)
   })
   return database ? fromDatabase(database, resources) : fromText(file, await readFile(file))
 }

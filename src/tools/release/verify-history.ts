@@ -1,7 +1,9 @@
 /** Verifies the versions of a database one by one, from the first to the last; also offline, of a copy in a file. */
+
 import { readFile, writeFile } from 'node:fs/promises'
 import { FileError } from '../../base/diagnostic.ts'
 import { writingPlace } from '../../base/files/project-file.ts'
+import { systemReason } from '../../base/files/system-reason.ts'
 import { isObject } from '../../base/is-object.ts'
 import { readApprovedText } from '../../policy/published/proposal.ts'
 import { payloadOf } from '../../policy/published/signed-by-person.ts'
@@ -71,7 +73,7 @@ export async function copyHistory(versions: VersionsToVerify, file: string): Pro
   const copy: HistoryCopy = { format: COPY_FORMAT, database: await versions.home(), versions: all, files }
   const place = await writingPlace(file)
   await writeFile(place, `${JSON.stringify(copy)}\n`, { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
-    const why = error.code === 'EEXIST' ? 'it exists already' : String(error.code)
+    const why = error.code === 'EEXIST' ? 'it exists already' : systemReason(error.code)
     throw new ToolError(`${file} can't be written (${why}): name a new file in a folder that exists`)
   })
   return all.length
@@ -80,7 +82,7 @@ export async function copyHistory(versions: VersionsToVerify, file: string): Pro
 /** Throws ToolError for a file that is no copy. */
 export async function readHistoryCopy(file: string): Promise<VersionsToVerify> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new ToolError(`${file} can't be read (${error.code}): name a file of \`policy history --copy\``)
+    throw new ToolError(`${file} can't be read (${systemReason(error.code)}): name a file of \`policy history --copy\``)
   })
   const copy = copyIn(text)
   if (!copy)

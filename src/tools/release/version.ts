@@ -1,8 +1,10 @@
 /** One version of the policy files: its content, who put it in force, when and why. And its export to a folder. */
+
 import { mkdir, readdir, readFile, readlink, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { finish, syncDirectory, writeDurably } from '../../base/files/durable-file.ts'
 import { writingPlace } from '../../base/files/project-file.ts'
+import { systemReason } from '../../base/files/system-reason.ts'
 import { BEFORE, CURRENT } from '../../policy/policy-folder.ts'
 import type { SignedByPeople, SignedName } from '../../policy/published/signed-version.ts'
 import type { VersionTexts } from '../../policy/published/version-chain.ts'
@@ -142,7 +144,7 @@ export async function exportVersion(directory: string, texts: VersionTexts): Pro
   const content = new Map([...texts].map(([name, text]) => [name, Buffer.from(text)]))
   // A folder that somebody fills meanwhile isn't replaced: the system refuses it.
   await finish(resolve(directory), (unfinished) => writeFiles(unfinished, content)).catch((error) => {
-    throw new ToolError(`${directory} can't be written (${error.code}): name another folder`)
+    throw new ToolError(`${directory} can't be written (${systemReason(error.code)}): name another folder`)
   })
 }
 

@@ -12,7 +12,7 @@ import { compare } from '../../analysis/replay/compare.ts'
 import { decideAgain } from '../../analysis/replay/decide-again.ts'
 import { EqualDecisions } from '../../analysis/replay/equal-decisions.ts'
 import type { Place } from '../../base/diagnostic.ts'
-import { writeNew } from '../../base/files/new-files.ts'
+import { tryFolder, writeNew } from '../../base/files/new-files.ts'
 import { timeText } from '../../base/time.ts'
 import { directPolicy } from '../../decide/grants/direct.ts'
 import type { Policy } from '../../decide/policy.ts'
@@ -111,12 +111,8 @@ export async function trim(options: TrimOptions): Promise<Trimmed> {
 
 /** Before the logs are read, which may take minutes. */
 async function refuseTaken(out: string): Promise<void> {
-  const there = await orTell(out, () =>
-    readdir(resolve(out)).catch((error) => {
-      if (error.code === 'ENOENT') return []
-      throw error
-    }),
-  )
+  await orTell(out, () => tryFolder(out))
+  const there = await readdir(resolve(out)).catch(() => [])
   if (there.length > 0) throw new ToolError(`${out || 'the working directory'} isn't empty: name a new folder`)
 }
 

@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import type { Limit, Policy, Rule } from '../../decide/policy.ts'
 import { coversResource } from '../../decide/rules/terms.ts'
 import { type DecisionRecord, MASKED } from '../../decision-log/decision-record.ts'
+import { count } from '../../present/text.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { type LoadedPolicy, ToolError } from '../load-policy.ts'
 import { readLog } from '../replay/replay.ts'
@@ -301,7 +302,7 @@ class UsageTally {
     const useOf = (part: PolicyPart): PartUse => {
       const { decided, refusing, last, unseen } = this.#tallyOf(part)
       const asked = [...unseen].map(
-        ([why, count]) => `${count} requests that may need it could not be decided again: ${why}`,
+        ([why, requests]) => `${count(requests, 'request')} that may need it could not be decided again: ${why}`,
       )
       const why = decided > 0 ? [] : [...notCovered, ...asked]
       return { part, decided, refusing, last, why, use: verdictOf(decided, why, this.#matchedBy(part)) }

@@ -73,8 +73,11 @@ describe('sallyport policy check', () => {
           /^sallyport: --at: `2026-02-30T00:00:00Z` names a day that doesn't exist: write /,
         ],
         [['policies', 'another'], /^sallyport: too many arguments/],
-        [['--directory', 'nobody.txt'], /^sallyport: the directory `nobody.txt` can't be read: ENOENT/],
-        [['--directory', 'policies'], /^sallyport: the directory `policies` can't be read: EISDIR/],
+        [
+          ['--directory', 'nobody.txt'],
+          /^sallyport: the directory `nobody.txt` can't be read: no such file or directory/,
+        ],
+        [['--directory', 'policies'], /^sallyport: the directory `policies` can't be read: it is a folder/],
         [['--directory', 'users.bin'], /^sallyport: the directory `users.bin` is neither UTF-8 text/],
         [['--directory', 'users.txt'], /^sallyport: line 2 of `users.txt` starts with `user:`: write only the id$/],
         [['--directory', 'users.db'], /^sallyport: no schema declares `users`/],

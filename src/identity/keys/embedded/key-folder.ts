@@ -3,9 +3,11 @@
  * `signing.jwk`, `signing-2.jwk` and so on, the highest number signs, and `<kid>.ends` has a line for each token that
  * outlasts those of sign-in.
  */
+
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fixOfPath } from '../../../base/files/fix-path.ts'
+import { systemReason } from '../../../base/files/system-reason.ts'
 import { shellWord } from '../../../base/problems/fix.ts'
 import type { FirstKey } from '../../../store/signing-keys.ts'
 import { KeyError } from '../key-error.ts'
@@ -37,7 +39,7 @@ async function keyFilesIn(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch((error) => {
     if (error.code === 'ENOENT') return []
     const { code } = error
-    throw new KeyError(`the signing keys in ${folder} can't be read (${code})`, fixOfPath(folder, code))
+    throw new KeyError(`the signing keys in ${folder} can't be read (${systemReason(code)})`, fixOfPath(folder, code))
   })
   return names.filter((name) => NAME.test(name))
 }
@@ -69,7 +71,7 @@ function unusableKey(file: string): KeyError {
 async function lastNotedEnd(file: string): Promise<number> {
   const text = await readFile(file, 'utf8').catch((error) => {
     if (error.code === 'ENOENT') return ''
-    throw new KeyError(`${file} can't be read (${error.code})`, fixOfPath(file, error.code))
+    throw new KeyError(`${file} can't be read (${systemReason(error.code)})`, fixOfPath(file, error.code))
   })
   const lines = text.split('\n').filter((line) => line !== '')
   if (lines.every((line) => /^\d{1,15}$/.test(line))) return Math.max(0, ...lines.map(Number))

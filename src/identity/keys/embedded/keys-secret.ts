@@ -3,6 +3,7 @@
  * of the data folder, which the first start makes. A copy of the database alone lets nobody sign. No text that shows a
  * secret has its bytes.
  */
+
 import { randomBytes } from 'node:crypto'
 import { constants, open, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -10,6 +11,7 @@ import { syncDirectory, writeDurably } from '../../../base/files/durable-file.ts
 import { fixOfPath } from '../../../base/files/fix-path.ts'
 import { makeFolder } from '../../../base/files/make-folder.ts'
 import { nameNew, unfinishedIn } from '../../../base/files/new-files.ts'
+import { systemReason } from '../../../base/files/system-reason.ts'
 import { AGAIN, againWith, shellWord } from '../../../base/problems/fix.ts'
 import { KeyError } from '../key-error.ts'
 
@@ -101,7 +103,7 @@ export async function makeSecretFile(dataDirectory: string): Promise<KeysSecret>
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     throw new KeyError(
-      `the secret of the signing keys can't be written to ${file} (${code}): make room and let this user write there, ` +
+      `the secret of the signing keys can't be written to ${file} (${systemReason(code)}): make room and let this user write there, ` +
         'or set KEYS_SECRET',
       fixOfPath(file, code),
     )
@@ -135,7 +137,7 @@ export async function readPrivately(file: string): Promise<string | undefined> {
   // A pipe that nobody writes to would be waited for.
   await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK).catch(({ code }) => {
     if (code === 'ENOENT') return undefined
-    throw new KeyError(`${file} can't be read (${code})`, fixOfPath(file, code))
+    throw new KeyError(`${file} can't be read (${systemReason(code)})`, fixOfPath(file, code))
   })
   if (!handle) return undefined
   if (permits((await stat(folder)).mode, 0o022)) {

@@ -1,6 +1,8 @@
 /** The lines of an import: objects as an export writes them, and the last line of an export. */
+
 import { createReadStream } from 'node:fs'
 import { LineTooLong, linesIn } from '../../../base/files/lines.ts'
+import { systemReason } from '../../../base/files/system-reason.ts'
 import { isObject } from '../../../base/is-object.ts'
 import { parseStrictLine } from '../../../resources/json/strict-json.ts'
 import type { Representation, Resource } from '../../../resources/resource.ts'
@@ -79,7 +81,7 @@ async function* textLines(file: string): AsyncGenerator<string> {
       throw faulty(file, error.line, 'is longer than any object: write an object a line')
     const { code } = error as NodeJS.ErrnoException
     if (code === undefined) throw error
-    throw new ToolError(`${file} can't be read (${code}): name a file that \`data export\` has written`)
+    throw new ToolError(`${file} can't be read (${systemReason(code)}): name a file that \`data export\` has written`)
   }
 }
 

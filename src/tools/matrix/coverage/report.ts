@@ -5,7 +5,7 @@
 import { type Html, html } from '../../../present/html.ts'
 import { chooserHtml, type Page, proseHtml } from '../../../present/page.ts'
 import { formatsOf, type Paragraph, section } from '../../../present/report.ts'
-import { percentText } from '../../../present/text.ts'
+import { count, percentText } from '../../../present/text.ts'
 import type { CoverageCell, UnaskedCell } from '../cells/survey.ts'
 import { leftOutLines } from '../predict/expectations-met.ts'
 import { type Coverage, type CoveredPart, percentOf } from './coverage.ts'
@@ -142,7 +142,7 @@ function unaskedHtml(cells: readonly UnaskedCell[]): Html {
     const [request = '', why = ''] = key.split('\n')
     return [codeHtml(request), some.map(({ column }) => column).join(', '), proseHtml(why)]
   })
-  return tableHtml(html`${cells.length} cells that can't be asked`, rows)
+  return tableHtml(html`${count(cells.length, 'cell')} that can't be asked`, rows)
 }
 
 /** The first cell of a row is its head. Without rows there is no table. */

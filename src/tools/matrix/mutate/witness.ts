@@ -1,6 +1,8 @@
 /** A request that two policies answer differently, and the matrix cell that would show the difference. */
+
 import { isDeepStrictEqual } from 'node:util'
 import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
+import { count } from '../../../present/text.ts'
 import type { Json } from '../../../resources/resource.ts'
 import { listingRelations } from '../fixture/list-fixture.ts'
 import { namesCaller } from '../fixture/samples.ts'
@@ -174,7 +176,7 @@ export class Tries {
   /** `34 requests: GET /api/orders, PATCH /api/orders/{id}, as member, support` */
   get text(): string {
     if (this.#requests === 0) return 'no request: no row of a matrix is about this'
-    const requests = this.#requests === 1 ? '1 request' : `${this.#requests} requests`
+    const requests = count(this.#requests, 'request')
     return `${requests}: ${named(this.#routes)}, as ${named(this.#callers)}`
   }
 }

@@ -1,9 +1,11 @@
 /** The expectations that the current policy meets; only these can notice a change of it. */
+
 import type { SubjectsOf } from '../../../analysis/compare.ts'
 import type { Place } from '../../../base/diagnostic.ts'
 import { isObject } from '../../../base/is-object.ts'
 import type { Caller } from '../../../decide/caller.ts'
 import { columnOfRoles } from '../../../decide/callers-and-routes.ts'
+import { count } from '../../../present/text.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { readTarget } from '../../../resources/routing/request-target.ts'
 import { type Case, type FilledStep, UnknownName, walkSteps } from '../read/cases.ts'
@@ -87,10 +89,10 @@ async function statedCases(
 type LeftOut = Pick<Statements, 'unmet' | 'unpredictable'> & { readonly unasked: number }
 
 export function leftOutLines({ unmet, unpredictable, unasked }: LeftOut): readonly string[] {
-  const red = `${unmet} expectations were left out, because the present policy does not meet them`
-  const cases = `${unpredictable} cases with headers, a query or a JSON Patch`
-  const steps = `${cases} were left out, because only a server can answer them`
-  const open = `${unasked} cells can't be asked, so no expectation can notice a mistake there`
+  const red = `left out: ${count(unmet, 'expectation')} that the present policy does not meet`
+  const cases = `${count(unpredictable, 'case')} with headers, a query or a JSON Patch`
+  const steps = `left out: ${cases}, because only a server can answer them`
+  const open = `${count(unasked, 'cell')} can't be asked, so no expectation can notice a mistake there`
   return [
     ...(unmet > 0 ? [`${red}: run sallyport matrix test to see them`] : []),
     ...(unpredictable > 0 ? [steps] : []),

@@ -1,7 +1,10 @@
 /** A run of matrices as a report; page.ts shows it as a page. */
+
 import { writeFile } from 'node:fs/promises'
 import { type Diagnostic, MOST_FAULTS } from '../../../base/diagnostic.ts'
+import { tryFile } from '../../../base/files/new-files.ts'
 import { writingPlace } from '../../../base/files/project-file.ts'
+import { systemReason } from '../../../base/files/system-reason.ts'
 import type { TestCase } from '../../../present/junit.ts'
 import { printable } from '../../../present/quote.ts'
 import { formatsOf, type Paragraph } from '../../../present/report.ts'
@@ -56,10 +59,20 @@ export async function writeReports(requests: readonly ReportRequest[], run: Run)
   for (const { format, file } of requests) await write(file, REPORTS[format](run))
 }
 
+/** Before the run, which may take minutes. Throws as `writeReports` would. */
+export async function refuseReports(requests: readonly ReportRequest[]): Promise<void> {
+  for (const { file } of requests) await orUnwritable(file, () => tryFile(file))
+}
+
 async function write(file: string, text: string): Promise<void> {
-  await writeFile(await writingPlace(file), text).catch((error: NodeJS.ErrnoException) => {
+  await orUnwritable(file, async () => writeFile(await writingPlace(file), text))
+}
+
+async function orUnwritable(file: string, work: () => Promise<unknown>): Promise<void> {
+  await work().catch((error: NodeJS.ErrnoException) => {
+    if (error.code === undefined) throw error
     throw new ToolError(
-      `the report \`${file}\` can't be written (${error.code}): name a file in a folder that you may write to`,
+      `the report \`${file}\` can't be written (${systemReason(error.code)}): name a file in a folder that you may write to`,
     )
   })
 }

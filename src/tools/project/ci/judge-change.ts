@@ -1,10 +1,12 @@
 /** All of a workflow's run: the steps, then their report as log, annotations, SARIF, comment, summary and outputs. */
+
 import { constants } from 'node:fs'
 import { realpath, writeFile } from 'node:fs/promises'
 import { dirname, relative, resolve, sep } from 'node:path'
 import type { Environment } from '../../../base/command-process.ts'
 import type { Diagnostic } from '../../../base/diagnostic.ts'
 import { writingPlace } from '../../../base/files/project-file.ts'
+import { systemReason } from '../../../base/files/system-reason.ts'
 import { markdownText, say } from '../../../present/phrase.ts'
 import { sarifText } from '../../../present/sarif.ts'
 import { type Commented, type CommentPlace, putComment } from './comment.ts'
@@ -85,8 +87,8 @@ async function writeSarif(
     await writeFile(file, sarifText(runs), { flag: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW })
     return { path: resolve(file), fault: '' }
   } catch (error) {
-    const { code = (error as Error).message } = error as NodeJS.ErrnoException
-    const sentence = `\`${file}\` can't be written (${code}): name a file in a folder that you may write to`
+    const { code, message } = error as NodeJS.ErrnoException
+    const sentence = `\`${file}\` can't be written (${code ? systemReason(code) : message}): name a file in a folder that you may write to`
     return { path: '', fault: command('error', sentence, { title: 'Sallyport' }) }
   }
 }

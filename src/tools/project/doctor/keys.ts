@@ -67,7 +67,7 @@ async function checkSigningKeys(
 
 function ageOf({ current: { createdAt } }: RingKeys): Checked {
   const days = Math.floor((Date.now() - createdAt) / DAY_MS)
-  const message = `the key that signs can be read, and is ${days} days old`
+  const message = `the key that signs can be read, and is ${count(days, 'day')} old`
   return days > OLD_DAYS ? warned(CHECK, message, 'sallyport signing-keys rotate') : passed(CHECK, message)
 }
 
@@ -96,7 +96,9 @@ async function checkPolicyKeys({ published: { publicKeys, signingKey } }: Config
   const verifying = publicKeys === undefined ? undefined : await readPolicyKeys(publicKeys)
   if (signingKey !== undefined) await readPolicySigner(signingKey)
   return [
-    ...(verifying ? [passed(CHECK, `POLICY_PUBLIC_KEYS: ${verifying.size} keys verify published policies`)] : []),
+    ...(verifying
+      ? [passed(CHECK, `POLICY_PUBLIC_KEYS: published policies are verified with ${count(verifying.size, 'key')}`)]
+      : []),
     ...(signingKey === undefined ? [] : [passed(CHECK, 'POLICY_SIGNING_KEY can sign policies')]),
   ]
 }

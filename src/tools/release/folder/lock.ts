@@ -2,10 +2,12 @@
  * The lock that lets only one command at a time change a policy directory, whichever container it runs in; and what to do
  * about a folder that can't be written.
  */
+
 import { constants } from 'node:fs'
 import { access, lstat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { writingPlace } from '../../../base/files/project-file.ts'
+import { systemReason } from '../../../base/files/system-reason.ts'
 import { type FileLock, lockFile, UnlockableFile } from '../../../store/sql/file-lock.ts'
 import { ToolError } from '../../load-policy.ts'
 
@@ -28,7 +30,7 @@ async function takeLock(directory: string): Promise<FileLock> {
     if (error.code === 'ELOOP') throw new ToolError(`${file} is a symbolic link: delete it`)
     if (error.code === 'EACCES' && (await isOnlyFileClosed(file))) {
       throw new ToolError(
-        `${file} is of another user's command, and this user can't open it (EACCES): ` +
+        `${file} is of another user's command, and this user can't open it (permission denied): ` +
           'delete it when no command is changing the policies',
       )
     }
@@ -75,5 +77,5 @@ export function obstacle(directory: string, error: unknown): unknown {
   const { code, path } = error as NodeJS.ErrnoException
   const advice = ADVICE.get(code)
   const folder = path === undefined ? directory : dirname(path)
-  return advice === undefined ? error : new ToolError(`${folder} can't be written (${code}): ${advice}`)
+  return advice === undefined ? error : new ToolError(`${folder} can't be written (${systemReason(code)}): ${advice}`)
 }

@@ -1,7 +1,9 @@
 /** Which values clients may send that are refused now, and which they may read that they could not meet before. */
+
 import { isObject } from '../../../base/is-object.ts'
 import { pointerOfPath } from '../../../base/json-pointer.ts'
 import { listed, type Phrase, say } from '../../../present/phrase.ts'
+import { count } from '../../../present/text.ts'
 import { gapsBetween, sureExample, valueAtPath } from '../../../resources/fit/gaps.ts'
 import { Budget, type RootedSchema, TooLarge } from '../../../resources/fit/parts.ts'
 import { storedIn } from '../../../resources/fit/stored-fit.ts'
@@ -158,7 +160,7 @@ const MOST_CHARACTERS = 60
 export function valuesText(values: readonly Json[]): Phrase {
   const shown = values.slice(0, MOST_VALUES).map(valueText)
   const more = values.length - shown.length
-  return listed([...shown, ...(more > 0 ? [say`${more} others`] : [])], say` or `)
+  return listed([...shown, ...(more > 0 ? [say`${count(more, 'other')}`] : [])], say` or `)
 }
 
 /** As JSON, a text without quotes unless it looks like another value; a long value by its size. */
@@ -166,6 +168,6 @@ function valueText(value: Json): Phrase {
   const isWord = typeof value === 'string' && /^\p{L}/u.test(value) && !/^(?:true|false|null)$/.test(value)
   const json = isWord ? value : JSON.stringify(value)
   if (json.length <= MOST_CHARACTERS) return say`${json}`
-  if (typeof value === 'string') return say`a text of ${[...value].length} characters`
-  return Array.isArray(value) ? say`a list of ${value.length} items` : say`such an object`
+  if (typeof value === 'string') return say`a text of ${count([...value].length, 'character')}`
+  return Array.isArray(value) ? say`a list of ${count(value.length, 'item')}` : say`such an object`
 }
