@@ -197,7 +197,7 @@ function bodyFaults(
   const schema = content[type ?? '']?.schema
   if (!schema) return [`the media type ${type} is none of ${Object.keys(content).join(', ')}`]
   const validate = validatorOf(schema)
-  if (validate(JSON.parse(text))) return []
+  if (validate(type === 'text/event-stream' ? text : JSON.parse(text))) return []
   return (validate.errors ?? []).map(({ instancePath, message, params }) => {
     return `the body${instancePath} ${message} ${JSON.stringify(params)}`
   })

@@ -23,12 +23,20 @@ export class UnderWay {
 
   /** Runs the work, if it isn't too much. Rejects with what the work rejects with. */
   async run<T>(caller: string, work: () => Promise<T>): Promise<T> {
-    if (!this.isFree(caller)) throw this.#refuse()
-    this.#byCaller.set(caller, (this.#byCaller.get(caller) ?? 0) + 1)
-    this.#all += 1
+    const leave = this.enter(caller)
     try {
       return await work()
     } finally {
+      leave()
+    }
+  }
+
+  /** Counts work until the returned function is called. Throws what `refuse` makes. */
+  enter(caller: string): () => void {
+    if (!this.isFree(caller)) throw this.#refuse()
+    this.#byCaller.set(caller, (this.#byCaller.get(caller) ?? 0) + 1)
+    this.#all += 1
+    return () => {
       this.#all -= 1
       const left = (this.#byCaller.get(caller) ?? 1) - 1
       if (left === 0) this.#byCaller.delete(caller)

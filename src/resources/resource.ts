@@ -90,6 +90,8 @@ export interface RouteExchange {
   /** Undefined for a GET. */
   readonly takes?: Readonly<Record<string, Json>>
   readonly gives: Readonly<Record<string, Json>>
+  /** The answer is server-sent events, and not JSON. */
+  readonly streams?: true
   /** Those of a body. */
   readonly faults?: (body: unknown) => readonly FieldFault[]
 }

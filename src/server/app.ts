@@ -224,6 +224,7 @@ export async function startApp(options: AppOptions): Promise<App> {
 
     const drain = async () => {
       shutdown.begun = true
+      questions.drain()
       await Promise.race([closeServer(server), after(DRAIN_MS)])
       await close()
     }

@@ -83,7 +83,7 @@ export async function openInProcess(parts: InProcessParts): Promise<AskInProcess
       cursors: new Cursors(await store.secret('cursor')),
       tags: new EntityTags(await store.secret('tag')),
       // Who may ask, and not what is answered.
-      questions: { isPublished: false, answer: async () => '{}' },
+      questions: { isPublished: false, answer: async () => '{}', follow: async function* () {} },
       describe: parts.describe ?? createDescribe(resources, 'folder'),
       access: { resources, store, directory, verifier: parts.subjects, publicUrl: () => '', slices: new SliceQueue() },
     },

@@ -145,6 +145,12 @@ describe('a question about the policy', () => {
     const { check, diff } = (await ask('draft', { files: { 'policy.csv': policy } }, admin)).body
     expect(check.result.errors).to.equal(0)
     expect(JSON.stringify(diff.result)).to.contain('widening').and.to.contain('member')
+    await server.ask('GET', '/api/orders', { token: await server.token('sam', 'member') })
+    await server.decisions()
+    const denying = withRules((await ask('files')).body.files['policy.csv'], 'p, member, orders, list, any, *, deny')
+    const replayed = (await ask('replay', { files: { 'policy.csv': denying }, since: '1h' })).body
+    expect(replayed.command).to.match(/^sallyport policy replay --candidate=draft --since=1h \S+$/)
+    expect([replayed.findings, JSON.stringify(replayed.result).includes('/api/orders')]).to.deep.equal([true, true])
     const broken = (await ask('draft', { files: { 'policy.csv': 'p, x' } }, admin)).body
     expect([broken.diff, broken.check.findings, broken.check.result.findings[0].line]).to.deep.equal([null, true, 1])
     const unnamed = await ask('draft', { files: { '../policy.csv': '' } }, admin)
@@ -152,6 +158,91 @@ describe('a question about the policy', () => {
     const without = (await ask('draft', { files: { 'views.yaml': null } }, admin)).body
     expect(without.check.result.findings[0].file).to.equal('draft/views.yaml')
     expect(server.app.policy.active.revision).to.equal(revision)
+  })
+})
+
+describe('the decisions of a server, followed', () => {
+  let server: TestServer
+  let token: string
+  before(async () => {
+    server = await startTestServer({ demo: true })
+    token = await server.token('audrey', 'auditor')
+  })
+  after(() => server.stop())
+
+  const follow = (body: object, signal?: AbortSignal) =>
+    fetch(`${server.url}/policy/v1/follow`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      ...(signal && { signal }),
+    })
+  const refusals = (text: string) => text.split('\n\n').filter((one) => one.includes('event: decision'))
+  const idOf = (event = '') => /^id: (\S+)$/m.exec(event)?.[1]
+  /** As many events as are wanted; `meanwhile` runs when the stream has begun. */
+  async function events(body: object, wanted: number, meanwhile: () => Promise<unknown>): Promise<readonly string[]> {
+    const leaving = new AbortController()
+    const response = await follow({ seconds: 60, ...body }, leaving.signal)
+    expect(response.headers.get('content-type')).to.equal('text/event-stream; charset=utf-8')
+    let text = ''
+    for await (const piece of response.body ?? []) {
+      if (text === '') await meanwhile()
+      text += Buffer.from(piece).toString()
+      if (refusals(text).length >= wanted) break
+    }
+    leaving.abort()
+    return refusals(text)
+  }
+  const refuse = () => server.ask('DELETE', '/api/orders/nothing', { token })
+
+  it('come as events while they are made, those that fit alone, and each once after a break', async () => {
+    const first = await events({ outcome: 'refused' }, 2, async () => {
+      await refuse()
+      await server.ask('GET', '/api/orders', { token })
+      await refuse()
+    })
+    expect(first).to.have.length(2)
+    expect(first.join()).to.not.contain('"outcome":"allowed"')
+    await refuse()
+    await server.decisions()
+    const second = await events({ outcome: 'refused', after: idOf(first.at(-1)) }, 2, refuse)
+    const ids = [...first, ...second].map(idOf)
+    expect(new Set(ids).size).to.equal(4)
+    const logged = (await server.decisions()).filter(({ outcome }) => outcome === 'refused')
+    expect(ids).to.deep.equal(logged.map(({ requestId }) => requestId))
+  })
+
+  it('end after the seconds that were asked for', async () => {
+    const text = await (await follow({ seconds: 1 })).text()
+    expect(text).to.match(/^: following\n\n/)
+  })
+
+  it('begin anew, and say so, where the last event is not in the log', async () => {
+    const response = await follow({ seconds: 1, after: 'nobody knows it' })
+    expect(await response.text()).to.contain('event: reset\ndata: {}\n\n')
+  })
+
+  it('are 4 streams of a caller at most, and one more when one has ended', async () => {
+    const leaving = new AbortController()
+    const open = await Promise.all([1, 2, 3, 4].map(() => follow({ seconds: 60 }, leaving.signal)))
+    expect(open.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200])
+    expect((await follow({ seconds: 1 })).status).to.equal(429)
+    leaving.abort()
+    await until(async () => (await follow({ seconds: 1 })).status === 200)
+  })
+
+  it('hold up no server that stops', async () => {
+    const other = await startTestServer({ demo: true })
+    const headers = {
+      authorization: `Bearer ${await other.token('audrey', 'auditor')}`,
+      'content-type': 'application/json',
+    }
+    const body = JSON.stringify({ seconds: 60 })
+    const response = await fetch(`${other.url}/policy/v1/follow`, { method: 'POST', headers, body })
+    expect(response.headers.get('connection')).to.equal('close')
+    const ended = response.text()
+    await other.stop()
+    expect(await ended).to.match(/^: following/)
   })
 })
 

@@ -34,8 +34,20 @@ const ALLOW: Readonly<Record<string, string>> = {
   ),
   ...Object.fromEntries(
     [
-      ...['approve', 'block', 'decisions', 'draft', 'explain', 'explain-record', 'matrix', 'of', 'propose', 'publish'],
-      ...['reject', 'report', 'review', 'unblock', 'usage', 'who', 'withdraw'],
+      ...[
+        'approve',
+        'block',
+        'decisions',
+        'draft',
+        'explain',
+        'explain-record',
+        'follow',
+        'matrix',
+        'of',
+        'propose',
+        'publish',
+      ],
+      ...['reject', 'replay', 'report', 'review', 'unblock', 'usage', 'who', 'withdraw'],
     ].map((one) => [`/policy/v1/${one}`, 'POST, OPTIONS']),
   ),
   '/access/v1/evaluation': 'POST, OPTIONS',

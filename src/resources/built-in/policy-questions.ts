@@ -34,6 +34,7 @@ interface PolicyQuestion {
   readonly takes?: { readonly required?: MemberSchemas; readonly optional?: MemberSchemas }
   /** What the answer holds beside the usual, or in place of it. */
   readonly gives?: JsonObject
+  readonly streams?: true
 }
 
 const RESULT: MemberSchemas = {
@@ -69,6 +70,25 @@ const DECISIONS: JsonObject = {
   title: 'PolicyDecisions',
   description: 'Decision records, the newest last.',
   ...ofCommand(closedObjectOf({ records: listOf({ type: 'object', additionalProperties: true }) })),
+}
+
+const OF_RECORDS: MemberSchemas = {
+  subject: ONE,
+  role: ONE,
+  resource: ONE,
+  action: ONE,
+  outcome: { enum: ['allowed', 'refused', 'failed'] },
+  status: { type: 'integer', minimum: 100, maximum: 599 },
+  route: ONE,
+  requestId: ONE,
+}
+
+const EVENTS: JsonObject = {
+  title: 'PolicyDecisionEvents',
+  description:
+    'Server-sent events: `decision` with a record as `data` and its request as `id`; `reset` where the event of `after` ' +
+    'is too far back to go on from it.',
+  type: 'string',
 }
 
 const DRAFT: JsonObject = {
@@ -181,20 +201,27 @@ const QUESTIONS: readonly PolicyQuestion[] = [
     summary: 'Search the decision log',
     takes: {
       optional: {
+        ...OF_RECORDS,
         since: SINCE,
         until: ONE,
-        subject: ONE,
-        role: ONE,
-        resource: ONE,
-        action: ONE,
-        outcome: { enum: ['allowed', 'refused', 'failed'] },
-        status: { type: 'integer', minimum: 100, maximum: 599 },
-        route: ONE,
-        requestId: ONE,
         limit: { description: 'The last so many (100).', type: 'integer', minimum: 1, maximum: 1000 },
       },
     },
     gives: DECISIONS,
+  },
+  {
+    name: 'follow',
+    action: 'read-decisions',
+    summary: 'Follow the decision log',
+    takes: {
+      required: { seconds: { description: 'How long.', type: 'integer', minimum: 1, maximum: 60 } },
+      optional: {
+        ...OF_RECORDS,
+        after: { description: 'The id of the last event before: those that came since are sent first.', ...ONE },
+      },
+    },
+    gives: EVENTS,
+    streams: true,
   },
   {
     name: 'usage',
@@ -212,6 +239,12 @@ const QUESTIONS: readonly PolicyQuestion[] = [
       },
     },
     gives: DRAFT,
+  },
+  {
+    name: 'replay',
+    action: 'read-decisions',
+    summary: 'Get which requests of the log changed files would answer otherwise',
+    takes: { required: { files: CHANGED_FILES, since: SINCE } },
   },
   {
     name: 'propose',
@@ -243,14 +276,20 @@ const QUESTIONS: readonly PolicyQuestion[] = [
   },
 ]
 
-function routeOf({ name, action: asking, summary, takes, gives = ANSWER }: PolicyQuestion): Route {
+function routeOf({ name, action: asking, summary, takes, gives = ANSWER, streams }: PolicyQuestion): Route {
   const path = `${POLICY_PATH}${name}`
   if (!takes) return Object.freeze({ ...documentRoute(NAME, path), exchange: { summary, gives } })
   const schema: JsonObject = {
     title: `Policy${name.replace(/(?:^|-)(.)/g, (_, letter: string) => letter.toUpperCase())}PolicyQuestion`,
     ...closedObjectOf(takes.required ?? {}, takes.optional ?? {}),
   }
-  return askingRoute(NAME, path, asking, { summary, takes: schema, gives, faults: checkerOf(schema) })
+  return askingRoute(NAME, path, asking, {
+    summary,
+    takes: schema,
+    gives,
+    faults: checkerOf(schema),
+    ...(streams && { streams }),
+  })
 }
 
 export const POLICY_QUESTIONS: Resource = builtIn(NAME, {

@@ -1,7 +1,8 @@
 /** The successful answers of an operation: 200, 201, 204, 304 and redirects. */
 import { type RouteMethod, routeMethodsOf } from '../../decide/callers-and-routes.ts'
-import type { Operation, Resource } from '../../resources/resource.ts'
+import type { Operation, Resource, RouteExchange } from '../../resources/resource.ts'
 import { redirectStatus, successStatus } from '../../resources/routing/success-status.ts'
+import { EVENT_STREAM } from '../answers/event-stream.ts'
 import { type Access, fieldsShown } from './access.ts'
 import { type Part, pascal } from './components.ts'
 import { type Headers, headersPart, joinHeaders } from './headers.ts'
@@ -17,15 +18,23 @@ interface Reply {
   readonly description: string
   readonly headers: Headers
   readonly schema?: Part
+  /** Undefined for JSON. */
+  readonly mediaType?: string
 }
 
 /** By status, as `responses` of an operation has them. `common`: headers of every answer of the route. */
 export function successResponses(routeMethod: RouteMethod, describing: Describing, common: Headers): Part {
-  const entries = answersOf(routeMethod, describing).map(({ status, description, headers, schema }) => {
-    const content = schema === undefined ? {} : { content: { [JSON_TYPE]: { schema } } }
-    const part = { description, headers: headersPart(describing.components, joinHeaders(headers, common)), ...content }
-    return [status, part] as const
-  })
+  const entries = answersOf(routeMethod, describing).map(
+    ({ status, description, headers, schema, mediaType = JSON_TYPE }) => {
+      const content = schema === undefined ? {} : { content: { [mediaType]: { schema } } }
+      const part = {
+        description,
+        headers: headersPart(describing.components, joinHeaders(headers, common)),
+        ...content,
+      }
+      return [status, part] as const
+    },
+  )
   return Object.fromEntries(entries)
 }
 
@@ -63,8 +72,7 @@ function builtInAnswer({ route, resource, endpoint }: RouteMethod, { access, sch
   if (endpoint.operation === 'delete')
     return { status: 204, description: 'The session has ended.', headers: NO_HEADERS }
   const { exchange } = route
-  if (exchange && (endpoint.operation === 'create' || !exchange.takes))
-    return exchangeAnswer(exchange.gives, components)
+  if (exchange && (endpoint.operation === 'create' || !exchange.takes)) return exchangeAnswer(exchange, components)
   const description = schemas.description ?? resource.name
   const answer = { status: 200, description, headers: NO_HEADERS }
   if (resource.fields.size === 0) return { ...answer, schema: components.add('schemas', schemas.base, schemas.whole) }
@@ -72,9 +80,10 @@ function builtInAnswer({ route, resource, endpoint }: RouteMethod, { access, sch
   return { ...answer, schema: components.add('schemas', schemas.base, schemas.object(some, new Set())) }
 }
 
-function exchangeAnswer(gives: Part, components: Describing['components']): Reply {
+function exchangeAnswer({ gives, streams }: RouteExchange, components: Describing['components']): Reply {
   const description = String(gives.description)
-  return { status: 200, description, headers: NO_HEADERS, schema: components.addTitled(gives) }
+  const answer = { status: 200, description, headers: NO_HEADERS, schema: components.addTitled(gives) }
+  return streams ? { ...answer, mediaType: EVENT_STREAM } : answer
 }
 
 function listAnswer(routeMethod: RouteMethod, describing: Describing): Reply {

@@ -34,6 +34,10 @@ export async function answerQuestion(
     const detail = 'The policy of this server is a folder; versions in a database have instances and proposals.'
     throw new Problem('question-refused', detail)
   }
+  if (route.exchange?.streams) {
+    const events = questions.follow(asked, caller?.id ?? address, gone())
+    return { status: 200, headers: { 'Cache-Control': 'no-store' }, body: undefined, events }
+  }
   const text = await questions.answer(name, asked, caller?.id ?? address, gone())
   return { status: 200, headers: { 'Cache-Control': 'no-store' }, body: new WrittenJson(text) }
 }

@@ -19,6 +19,7 @@ import { secretsHiddenOf } from '../../present/without-secrets.ts'
 import type { JsonObject, SourceText } from '../../resources/schema/schema-file.ts'
 import { databaseIn } from '../../store/open.ts'
 import { tooManyUnderWay } from '../slices.ts'
+import { followDecisions } from './follow-decisions.ts'
 import type { PolicyQuestions } from './policy-questions.ts'
 import { type CommandLine, commandOf, diffOf, type QuestionBody } from './question-commands.ts'
 import type { FromProcess, ToProcess } from './question-messages.ts'
@@ -34,6 +35,11 @@ const IDLE_MS = 60_000
 const LONGEST_ANSWER = 32_000_000
 /** The most questions under way: all but one wait. */
 const MOST = { ofCaller: 6, ofAll: 24 } as const
+
+const MOST_FOLLOWING = { ofCaller: 4, ofAll: 32 } as const
+
+/** Of the logs of this server. */
+const OF_LOGS: ReadonlySet<string> = new Set(['usage', 'replay'])
 
 export interface QuestionOptions {
   /** What the commands see, beside the settings of the server; that of this process when not given. */
@@ -52,6 +58,8 @@ interface QuestionParts extends QuestionOptions {
 export class Questions implements PolicyQuestions {
   readonly #parts: QuestionParts
   readonly #underWay = new UnderWay(MOST, () => tooManyUnderWay('questions about the policy'))
+  readonly #following = new UnderWay(MOST_FOLLOWING, () => tooManyUnderWay('streams of decisions'))
+  readonly #draining = new AbortController()
   #turn: Promise<unknown> = Promise.resolve()
   #process: ChildProcess | undefined
   #idle: NodeJS.Timeout | undefined
@@ -72,15 +80,30 @@ export class Questions implements PolicyQuestions {
     return this.#underWay.run(caller, () => {
       const mine = this.#turn.then(() => {
         gone.throwIfAborted()
-        if (name === 'draft') return this.#draft(asked, gone)
-        return name === 'propose' ? this.#propose(asked, gone) : this.#ofCommand(name, asked, gone)
+        return name === 'draft' ? this.#draft(asked, gone) : this.#ofCommand(name, asked, gone)
       })
       this.#turn = mine.catch(() => undefined)
       return mine
     })
   }
 
+  follow(asked: QuestionBody, caller: string, gone: AbortSignal): AsyncIterable<string> {
+    const { file } = this.#parts.config.decisionLog
+    if (file === undefined) throw noLogFile()
+    const ends = AbortSignal.any([gone, this.#draining.signal, AbortSignal.timeout(Number(asked.seconds) * 1000)])
+    const leave = this.#following.enter(caller)
+    if (ends.aborted) leave()
+    else ends.addEventListener('abort', leave, { once: true })
+    return followDecisions(file, asked, ends)
+  }
+
+  /** Ends what would keep connections open. */
+  drain(): void {
+    this.#draining.abort()
+  }
+
   async close(): Promise<void> {
+    this.drain()
     this.#end()
     const folder = await this.#folder?.catch(() => undefined)
     if (folder !== undefined) await rm(folder, { recursive: true, force: true })
@@ -88,16 +111,13 @@ export class Questions implements PolicyQuestions {
 
   async #ofCommand(name: string, asked: QuestionBody, gone: AbortSignal): Promise<string> {
     const { config } = this.#parts
-    const line = commandOf(name, name === 'usage' ? { ...asked, logs: await logsOf(config) } : asked)
+    const logs = OF_LOGS.has(name) ? { logs: await logsOf(config) } : {}
+    const draft = asked.files === undefined ? undefined : await this.#writeDraft(asked)
+    const lineIn = (folder: string | undefined) => commandOf(name, { ...asked, ...logs, ...(folder && { folder }) })
+    const line = lineIn(draft)
     const policies = line.ofFolder || this.isPublished ? config.policies : join(await this.#inForce(), 'policies')
-    return answerText(line, await this.#run(line.argv, policies, gone))
-  }
-
-  async #propose(asked: QuestionBody, gone: AbortSignal): Promise<string> {
-    const folder = await this.#writeDraft(asked)
-    const line = commandOf('propose', { ...asked, folder })
-    const { shown } = commandOf('propose', { ...asked, folder: 'draft' })
-    return answerText({ ...line, shown }, await this.#run(line.argv, this.#parts.config.policies, gone))
+    const { shown } = lineIn(draft && 'draft')
+    return answerText({ ...line, shown }, await this.#run(line.argv, policies, gone))
   }
 
   /** The findings of a copy of the files in force with changes, and what the changes mean. */
@@ -240,7 +260,11 @@ async function writeFiles(folder: string, texts: Readonly<Record<string, string 
 async function logsOf({ decisionLog: { file } }: Config): Promise<readonly string[]> {
   const files = file === undefined ? [] : await filesOfLog(file)
   if (files.length > 0) return files
-  throw new Problem('question-refused', 'The decision log of this server is no file; search it where it is collected.')
+  throw noLogFile()
+}
+
+function noLogFile(): Problem {
+  return new Problem('question-refused', 'The decision log of this server is no file; search it where it is collected.')
 }
 
 /** A sentence of a command as the detail of a problem. */

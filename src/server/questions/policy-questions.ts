@@ -5,5 +5,7 @@ export interface PolicyQuestions {
   /** Whether the policy is published in the database. */
   readonly isPublished: boolean
   /** JSON. Throws Problem question-refused, quota-exceeded and read-too-long. */
+  /** Server-sent events until the signal aborts. Throws Problem question-refused and quota-exceeded. */
+  follow(asked: JsonObject, caller: string, gone: AbortSignal): AsyncIterable<string>
   answer(name: string, asked: JsonObject, caller: string, gone: AbortSignal): Promise<string>
 }

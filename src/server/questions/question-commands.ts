@@ -75,6 +75,7 @@ const COMMANDS: Readonly<Record<string, QuestionCommand>> = {
     places: ['folder'],
     ofFolder: true,
   },
+  replay: { words: ['policy', 'replay'], options: { candidate: 'folder', since: 'since' }, places: ['logs'] },
   approve: saying('approve'),
   reject: saying('reject'),
   withdraw: saying('withdraw'),

@@ -99,6 +99,8 @@ export interface Outcome {
   readonly headers: Readonly<Record<string, string>>
   /** Undefined for an answer without a body. */
   readonly body: Json | WrittenJson | undefined
+  /** Server-sent events in place of a body: they end when the client is gone, and in a minute. */
+  readonly events?: AsyncIterable<string>
   /** The evidence of a write, if it is known only after the handler ran. */
   readonly evidence?: Evidence
   /** The id of the created object. */

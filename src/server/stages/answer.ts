@@ -12,6 +12,7 @@ import type { LivePolicy } from '../../policy/live/live-policy.ts'
 import { echoesRequestId } from '../../resources/built-in/access.ts'
 import type { Match } from '../../resources/routing/match-route.ts'
 import type { Cors } from '../answers/cors.ts'
+import { sendEvents } from '../answers/event-stream.ts'
 import { answeredStatus, observe, settleRecord } from '../answers/record.ts'
 import { PROBLEM_TYPE, problemDocument, problemOf } from '../answers/to-problem.ts'
 import { hasBody } from '../http/http-server.ts'
@@ -136,6 +137,10 @@ export function present(
       const { status } = state.outcome
       const headers = { ...state.headers, ...state.outcome.headers }
       if (status === 204) parts.cors?.answerPreflight(ctx.req, headers)
+      if (state.outcome.events) {
+        sendEvents(ctx.res, headers, state.outcome.events)
+        return
+      }
       if (state.body !== undefined) headers['Content-Type'] = 'application/json; charset=utf-8'
       send(ctx, state, { status, headers, body: state.body }, parts.unread)
       return
