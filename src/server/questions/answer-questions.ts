@@ -33,6 +33,8 @@ const PATIENCE_MS = 60_000
 const IDLE_MS = 60_000
 /** In characters of JSON. */
 const LONGEST_ANSWER = 32_000_000
+/** Of the heap of the process. */
+const MOST_MEGABYTES = 1024
 /** The most questions under way: all but one wait. */
 const MOST = { ofCaller: 6, ofAll: 24 } as const
 
@@ -225,7 +227,11 @@ export class Questions implements PolicyQuestions {
   }
 
   #start(): ChildProcess {
-    const child = fork(PROGRAM, { stdio: ['ignore', 'ignore', 'ignore', 'ipc'], serialization: 'advanced' })
+    const child = fork(PROGRAM, {
+      execArgv: [`--max-old-space-size=${MOST_MEGABYTES}`],
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      serialization: 'advanced',
+    })
     // Each question has its own listener; an error between two makes the next one fail.
     child.on('error', () => {})
     child.unref()
