@@ -50,6 +50,7 @@ const SALLYPORT: Source = {
     const dist = join(folder, 'dist')
     run('npx', ['tsc', '-p', 'tsconfig.build.json', '--outDir', dist, '--sourceMap', 'false', '--removeComments'])
     await cp(join(ROOT, 'dist/compiled'), join(dist, 'compiled'), { recursive: true })
+    await cp(join(ROOT, 'dist/console'), join(dist, 'console'), { recursive: true })
     await cp(join(ROOT, 'src/present/browser'), join(dist, 'present/browser'), { recursive: true })
   },
 }

@@ -11,6 +11,8 @@ const BAD = [
   ['PORT', 'eighty'],
   ['ADMIN_PORT', '65536'],
   ['ADMIN_HOST', 'not a host'],
+  ['CONSOLE_PORT', 'on'],
+  ['CONSOLE_HOST', 'not a host'],
   ['ADMIN_TOKEN', 'a secret with spaces'],
   ['ADMIN_TOKEN', 'secret'],
   ['HOST', 'not a host'],

@@ -102,6 +102,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     {
       PORT: '0',
       ADMIN_PORT: '0',
+      CONSOLE_PORT: 'off',
       DATA_DIR: join(folder, 'data'),
       POLICIES: join(folder, 'policies'),
       SCHEMAS: join(folder, 'schemas'),

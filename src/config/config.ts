@@ -17,6 +17,8 @@ export interface Config {
   readonly publicUrl: string | undefined
   /** Where Prometheus scrapes. Without a token, whoever reaches it may read. */
   readonly admin: { readonly host: string; readonly port: number; readonly token: string | undefined }
+  /** Where the console is; undefined without one. `isNamed`: CONSOLE_PORT is set, so a start without it is refused. */
+  readonly console: { readonly host: string; readonly port: number; readonly isNamed: boolean } | undefined
   readonly demo: boolean
   readonly dataDirectory: string
   /** What DATABASE_URL names, with DATABASE_POOL and DATABASE_POOLER. */
@@ -91,6 +93,7 @@ export function readConfig(environment: Environment, flags: Flags = {}): Config 
       port: port('ADMIN_PORT', env('ADMIN_PORT') ?? '9090'),
       token: adminToken(env('ADMIN_TOKEN')),
     }),
+    console: consolePlace(env, flags.demo ?? false, ownPort),
     demo: flags.demo ?? false,
     dataDirectory,
     database: database(env, dataDirectory),
@@ -116,6 +119,23 @@ export function readConfig(environment: Environment, flags: Flags = {}): Config 
     policyCandidate: env('POLICY_CANDIDATE'),
     logLevel: oneOf('LOG_LEVEL', env('LOG_LEVEL') ?? 'info', LOG_LEVELS),
   })
+}
+
+/** The demo has one, at the port after its own. */
+function consolePlace(env: (name: string) => string | undefined, demo: boolean, ownPort: number): Config['console'] {
+  const named = host('CONSOLE_HOST', env('CONSOLE_HOST') ?? '127.0.0.1')
+  const value = env('CONSOLE_PORT') ?? (demo ? String(portAfter(ownPort)) : 'off')
+  if (value === 'off') return undefined
+  return Object.freeze({
+    host: named,
+    port: port('CONSOLE_PORT', value),
+    isNamed: env('CONSOLE_PORT') !== undefined,
+  })
+}
+
+/** 0 is any free port. */
+function portAfter(ownPort: number): number {
+  return ownPort === 0 || ownPort === 65_535 ? 0 : ownPort + 1
 }
 
 function folders(

@@ -13,6 +13,8 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   ADMIN_PORT: '9090',
   ADMIN_HOST: '127.0.0.1',
   ADMIN_TOKEN: '"$(openssl rand -hex 32)"',
+  CONSOLE_PORT: '3001',
+  CONSOLE_HOST: '127.0.0.1',
   WORKERS: '1',
   DATABASE_POOL: '10',
   DATABASE_POOLER: 'none',

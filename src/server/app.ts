@@ -1,4 +1,5 @@
 /** The composition root: opens the parts (src/server/parts/), connects them, listens, and closes them in order. */
+import type { RequestListener, Server } from 'node:http'
 import Koa from 'koa'
 import type { Logger } from 'pino'
 import { currentTime } from '../base/time.ts'
@@ -15,6 +16,8 @@ import { loadSchemas } from '../resources/load/load-resources.ts'
 import type { Resources } from '../resources/resource.ts'
 import type { OpenedStore } from '../store/contract.ts'
 import { createCors } from './answers/cors.ts'
+import { isConsoleBuilt, readConsoleFiles } from './console/console-files.ts'
+import { createConsoleServer } from './console/console-server.ts'
 import { createClientAddress } from './http/client-address.ts'
 import { createHttpServer, runStages, type ServerTimeouts } from './http/http-server.ts'
 import { after, closeServer, listen } from './http/listen.ts'
@@ -50,6 +53,8 @@ export interface App extends Omit<OpenedStore, 'attempts' | 'migrations'> {
   readonly url: string
   /** Undefined in a worker, whose metrics its primary serves. */
   readonly adminUrl: string | undefined
+  /** Where people look at the policy; undefined without a console. */
+  readonly consoleUrl: string | undefined
   readonly resources: Resources
   readonly policy: LivePolicy
   /** The embedded keys; undefined if this server issues no tokens. */
@@ -212,12 +217,11 @@ export async function startApp(options: AppOptions): Promise<App> {
       unread,
       shutdown,
     })
-    const server = createHttpServer(runStages(koa), timeouts)
-    closing.push(() => {
-      server.close()
-      server.closeAllConnections()
-    })
+    const handler = runStages(koa)
+    const server = createHttpServer(handler, timeouts)
+    closing.push(() => closeAtOnce(server))
     url = await listen(server, config.host, { name: 'PORT', port: config.port })
+    const page = await openConsole(config, { stages: handler, timeouts }, closing)
     const adminUrl = worker ? undefined : await openAdmin(config, { ...metrics, checks }, closing)
     await worker?.reportMetrics(metrics)
     worker?.answerChecks(checks)
@@ -225,14 +229,38 @@ export async function startApp(options: AppOptions): Promise<App> {
     const drain = async () => {
       shutdown.begun = true
       questions.drain()
-      await Promise.race([closeServer(server), after(DRAIN_MS)])
+      const servers = page ? [server, page.server] : [server]
+      await Promise.race([Promise.all(servers.map(closeServer)), after(DRAIN_MS)])
       await close()
     }
-    return { url, adminUrl, resources, store, seeding, outbox, directory, policy, keys, decisionLog, metrics, drain }
+    const urls = { url, adminUrl, consoleUrl: page?.url }
+    return { ...urls, resources, store, seeding, outbox, directory, policy, keys, decisionLog, metrics, drain }
   } catch (error) {
     await close()
     throw error
   }
+}
+
+function closeAtOnce(server: Server): void {
+  server.close()
+  server.closeAllConnections()
+}
+
+interface ConsoleParts {
+  readonly stages: RequestListener
+  readonly timeouts: ServerTimeouts | undefined
+}
+
+/** The demo of a checkout whose console isn't built has none. Throws ConfigError. */
+async function openConsole(
+  { console: place }: Config,
+  { stages, timeouts }: ConsoleParts,
+  closing: (() => unknown)[],
+): Promise<{ readonly server: Server; readonly url: string } | undefined> {
+  if (!place || (!place.isNamed && !isConsoleBuilt())) return undefined
+  const server = createConsoleServer(readConsoleFiles(), stages, timeouts)
+  closing.push(() => closeAtOnce(server))
+  return { server, url: await listen(server, place.host, { name: 'CONSOLE_PORT', port: place.port }) }
 }
 
 async function openAdmin(

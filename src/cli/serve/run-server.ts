@@ -40,9 +40,9 @@ export async function runServer(flags: Flags, fromPackage: Flags | undefined): P
   setTimeout(flushCompileCache, AFTER_START_MS).unref()
   const { revision } = app.policy.active
   if (worker) worker.reportListening(app.url, revision)
-  else log.info({ url: app.url, admin: app.adminUrl, revision }, 'listening')
+  else log.info({ url: app.url, admin: app.adminUrl, console: app.consoleUrl, revision }, 'listening')
   if (worker && !worker.isFirstWorker()) return
-  const text = config.demo ? welcomeText(config, app.url) : await firstUserText(config, app)
+  const text = config.demo ? welcomeText(config, app) : await firstUserText(config, app)
   print(fromPackage ? `${text}\n${ejectText()}` : text, log)
 }
 
@@ -88,9 +88,9 @@ function drainOnSignal(drain: () => Promise<void>, log: (message: string) => voi
   process.on('SIGINT', stop)
 }
 
-function welcomeText({ tokens }: Config, url: string): string {
+function welcomeText({ tokens }: Config, { url, consoleUrl }: App): string {
   return tokens.keys.kind === 'embedded'
-    ? welcome(url, invocation(process.env))
+    ? welcome({ url, consoleUrl, program: invocation(process.env) })
     : `Sallyport listens on ${url}; it accepts tokens of the configured key\n`
 }
 

@@ -56,7 +56,7 @@ export function decisionLogFault(file: string, error: unknown): ConfigError {
 
 export interface ListeningPlace {
   /** The setting. */
-  readonly name: 'PORT' | 'ADMIN_PORT'
+  readonly name: 'PORT' | 'ADMIN_PORT' | 'CONSOLE_PORT'
   readonly port: number
   readonly host: string
 }
@@ -73,7 +73,7 @@ export async function portFault(
   const why = code === 'EADDRINUSE' ? `${code}, another program has it` : code
   const fault = `${name} ${port} of ${withoutSecrets(host)} can't be opened (${why}); choose another port or host`
   if (code !== 'EADDRINUSE' && code !== 'EACCES') {
-    return new ConfigError(fault, againWith(name === 'PORT' ? 'HOST' : 'ADMIN_HOST', '127.0.0.1'))
+    return new ConfigError(fault, againWith(name.replace('PORT', 'HOST'), '127.0.0.1'))
   }
   const free = await nextFree(port < FIRST_FREE ? port + 8000 : port + 1, host)
   return new ConfigError(fault, againWith(name, free))

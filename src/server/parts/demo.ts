@@ -134,15 +134,23 @@ function order(customerId: string, status: string, items: Document['items'] & ob
   return { customerId, status, currency: 'EUR', items }
 }
 
-/** `program` is the shell command that starts sallyport. */
-export function welcome(url: string, program: string): string {
+interface Welcomed {
+  readonly url: string
+  /** Undefined without a console. */
+  readonly consoleUrl: string | undefined
+  /** The shell command that starts sallyport. */
+  readonly program: string
+}
+
+export function welcome({ url, consoleUrl, program }: Welcomed): string {
   const tokenOf = (id: string) => {
     const roles = DEMO_CALLERS.find((caller) => caller.id === id)?.roles ?? []
     return [program, 'token', '--subject', id, ...roles.flatMap((role) => ['--role', role])].join(' ')
   }
   const callers = DEMO_CALLERS.map(({ id, roles }) => `${id} (${roles.join(', ')})`)
   const others = DEMO_CALLERS.map(({ id }) => id).filter((id) => id !== 'alice')
-  return `Sallyport listens on ${url}
+  const page = `Open ${consoleUrl}/ in a browser, and sign in as ${demoEmail('ada')} with ${DEMO_PASSWORD}.\n\n`
+  return `${consoleUrl === undefined ? '' : page}Sallyport listens on ${url}
 
 Demo callers: ${callers.join(', ')}
 

@@ -1,0 +1,207 @@
+/** The answers of /policy/v1, as far as the pages read them; docs/schemas/ has their whole shapes. */
+
+import type { Told } from './ask.ts'
+
+export interface PolicyFiles {
+  readonly revision: string
+  readonly since?: string
+  readonly source: 'folder' | 'published'
+  readonly faults: readonly string[]
+  readonly files: Readonly<Record<string, string>>
+  readonly schemas: Readonly<Record<string, string>>
+}
+
+export interface Finding {
+  readonly file: string
+  readonly line: number
+  readonly column: number
+  readonly code: string
+  readonly severity: 'error' | 'warning'
+  readonly message: string
+  readonly hint?: string
+}
+
+export interface Guarantee {
+  readonly name: string
+  readonly status: string
+  readonly reason?: string
+}
+
+export interface Checked {
+  readonly errors: number
+  readonly warnings: number
+  readonly suppressed: number
+  readonly findings: readonly Finding[]
+  readonly guarantees: readonly Guarantee[]
+}
+
+export interface Matrix {
+  readonly revision: string
+  readonly callers: readonly { readonly name: string; readonly description?: string }[]
+  readonly rows: readonly MatrixRow[]
+  readonly rules?: readonly { readonly place: string; readonly text: string }[]
+}
+
+export interface MatrixRow {
+  readonly resource: string
+  readonly path: string
+  readonly methods: readonly string[]
+  readonly action: string
+  readonly object: string
+  readonly relation: string
+  readonly becomes?: string
+  readonly fields: readonly string[]
+  readonly cells: readonly MatrixCell[]
+}
+
+export interface MatrixCell {
+  readonly caller: string
+  readonly outcome: 'allowed' | 'denied'
+  readonly granted: string
+  readonly fields: readonly string[]
+  readonly views: readonly string[]
+  readonly reason: string
+  readonly rules: readonly { readonly place: string; readonly effect: string }[]
+}
+
+interface AnswerOf {
+  readonly status: number
+  readonly code: string | null
+}
+
+interface RuleText {
+  readonly place: string
+  readonly text: string
+}
+
+export interface Explained {
+  readonly request: { readonly method: string; readonly path: string; readonly object: string | null }
+  readonly caller: {
+    readonly subject: string | null
+    readonly roles: readonly { readonly name: string }[]
+  }
+  readonly outcome: 'allow' | 'deny' | 'depends'
+  readonly reason: string
+  readonly answer: AnswerOf | null
+  readonly rules: readonly (RuleText & { readonly effect: string })[]
+  readonly relations: readonly { readonly name: string; readonly holds: boolean | null; readonly why: string }[]
+  readonly conditions: readonly { readonly name: string; readonly holds: boolean | null; readonly why: string }[]
+  readonly cases: readonly {
+    readonly relations: readonly string[]
+    readonly conditions: readonly string[]
+    readonly outcome: string
+    readonly answer: AnswerOf | null
+    readonly rules: readonly string[]
+  }[]
+  readonly misses: readonly { readonly sentence: string; readonly rules: readonly RuleText[] }[]
+  readonly notes: readonly string[]
+}
+
+export interface WhoCan {
+  readonly who: readonly {
+    readonly kind: string
+    readonly subject: string | null
+    readonly roles: readonly string[]
+    readonly when: readonly string[]
+    readonly fields: readonly string[]
+    readonly rules: readonly string[]
+    readonly lastDone: string | null
+  }[]
+  readonly undecided: readonly { readonly subject: string | null; readonly why: string }[]
+}
+
+export interface CanDo {
+  readonly subject: string
+  readonly roles: readonly string[]
+  readonly status: string
+  readonly resources: readonly {
+    readonly resource: string
+    readonly objects: number
+    readonly actions: readonly {
+      readonly action: string
+      readonly when: readonly string[]
+      readonly objects: number | null
+    }[]
+  }[]
+  readonly undecided: readonly { readonly resource: string; readonly action: string; readonly why: string }[]
+}
+
+export interface DecisionRecord {
+  readonly time: string
+  readonly requestId: string
+  readonly method: string
+  readonly route?: string
+  readonly resource?: string
+  readonly action?: string
+  readonly objectId?: string
+  readonly subject?: string
+  readonly outcome: 'allowed' | 'refused' | 'failed'
+  readonly problem?: string
+  readonly status: number
+  readonly rules?: readonly string[]
+}
+
+export interface Change {
+  readonly direction: 'widening' | 'narrowing' | 'either' | 'neutral'
+  readonly sentence: string
+}
+
+interface Diff {
+  readonly changes: readonly Change[]
+  /** Why there is nothing to compare. */
+  readonly refused: readonly string[]
+}
+
+export interface Drafted {
+  readonly check: Told<Checked>
+  /** Null for files with errors. */
+  readonly diff: Told<Diff> | null
+}
+
+export interface UsedLine {
+  readonly rule: string
+  readonly subject: string
+  readonly resource: string
+  readonly effect: string
+  readonly use: string
+  readonly decided: number
+  readonly matched: number
+  readonly people: number
+  readonly morePeople: boolean
+  readonly last: string | null
+}
+
+export interface Usage {
+  readonly since: string
+  readonly until: string
+  readonly lines: readonly UsedLine[]
+}
+
+export interface Version {
+  readonly number: number
+  readonly revision: string
+  readonly time: string
+  readonly user: string
+  readonly kind: string
+  readonly reason: string | null
+  readonly of: number | null
+}
+
+export interface Proposal {
+  readonly proposal: number
+  readonly state: string
+  readonly title: string | null
+  readonly by: string | null
+  readonly time: string | null
+  readonly said: readonly {
+    readonly by: string
+    readonly key: string
+    readonly says: string
+    readonly reason: string | null
+  }[]
+}
+
+export interface Review {
+  readonly diff?: Diff
+  readonly missing?: readonly { readonly sentence: string }[]
+}

@@ -1,0 +1,41 @@
+/** The answer to a question that a component shows; another question takes its place. */
+import { useEffect, useState } from 'preact/hooks'
+import { ask, Refused } from './ask.ts'
+import type { Problem } from './problem.ts'
+
+export type Answer<T> =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'waiting' }
+  | { readonly kind: 'refused'; readonly problem: Problem }
+  | { readonly kind: 'told'; readonly value: T }
+
+export interface Question {
+  readonly path: string
+  readonly body?: object
+  /** Another number asks again. */
+  readonly turn?: number
+}
+
+/** `question`: undefined asks nothing. */
+export function useAnswer<T>(question: Question | undefined): Answer<T> {
+  const [answer, setAnswer] = useState<Answer<T>>({ kind: question ? 'waiting' : 'none' })
+  const key = JSON.stringify(question)
+  useEffect(() => {
+    if (!question) {
+      setAnswer({ kind: 'none' })
+      return
+    }
+    const leaving = new AbortController()
+    setAnswer({ kind: 'waiting' })
+    ask<T>(question.path, question.body, leaving.signal).then(
+      (value) => setAnswer({ kind: 'told', value }),
+      (error: unknown) => {
+        if (leaving.signal.aborted) return
+        if (!(error instanceof Refused)) throw error
+        setAnswer({ kind: 'refused', problem: error.problem })
+      },
+    )
+    return () => leaving.abort()
+  }, [key])
+  return answer
+}

@@ -1,0 +1,163 @@
+/** The access matrix: what each caller may do. A cell opens the lines that decide it. */
+import { useMemo, useState } from 'preact/hooks'
+import type { Told } from '../api/ask.ts'
+import type { Matrix, MatrixCell, MatrixRow } from '../api/types.ts'
+import { useAnswer } from '../api/use-answer.ts'
+import { Answered } from '../parts/answered.tsx'
+import { Command } from '../parts/command.tsx'
+import { Choice, Field } from '../parts/field.tsx'
+import type { Spot } from '../parts/spot.ts'
+import { type Column, Windowed } from '../parts/windowed.tsx'
+import { setFilter, useAddress } from '../shell/address.ts'
+import { CellPanel } from './access-cell.tsx'
+
+export function Access() {
+  const answer = useAnswer<Told<Matrix>>({ path: '/policy/v1/matrix', body: {} })
+  return (
+    <Answered answer={answer} action="read">
+      {({ command, result }) => <MatrixView command={command} matrix={result} />}
+    </Answered>
+  )
+}
+
+/** A filter's value in the address; empty for all. */
+const FILTERS = ['find', 'caller', 'resource', 'action', 'outcome'] as const
+type Filters = Readonly<Record<(typeof FILTERS)[number], string>>
+
+function MatrixView({ command, matrix }: { readonly command: string; readonly matrix: Matrix }) {
+  const { query } = useAddress()
+  const filters = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? ''])) as Filters
+  const [opened, setOpened] = useState<Spot>()
+  const columns = useMemo(() => callerColumns(matrix, filters.caller), [matrix, filters.caller])
+  const key = JSON.stringify(filters)
+  const rows = useMemo(() => matrix.rows.filter((row) => fits(row, filters)), [matrix, key])
+  const row = opened && rows[opened.row]
+  const cell = row && cellOf(row, columns[opened.column]?.title ?? '')
+  const close = () => {
+    setOpened(undefined)
+    document.querySelector<HTMLElement>('[role=gridcell][tabindex="0"]')?.focus()
+  }
+  const choose = (name: keyof Filters) => (value: string) => {
+    setOpened(undefined)
+    setFilter(name, value)
+  }
+  return (
+    <div class="tall">
+      <search class="filters">
+        <Field label="Find" name="find" type="search" value={filters.find} onInput={choose('find')} isFilter />
+        <Choice
+          label="Caller"
+          name="caller"
+          value={filters.caller}
+          options={matrix.callers.map(({ name }) => name)}
+          all="all callers"
+          onChange={choose('caller')}
+        />
+        <Choice
+          label="Resource"
+          name="resource"
+          value={filters.resource}
+          options={distinct(matrix.rows.map(({ resource }) => resource))}
+          all="all resources"
+          onChange={choose('resource')}
+        />
+        <Choice
+          label="Action"
+          name="action"
+          value={filters.action}
+          options={distinct(matrix.rows.map(({ action }) => action))}
+          all="all actions"
+          onChange={choose('action')}
+        />
+        <Choice
+          label="Outcome"
+          name="outcome"
+          value={filters.outcome}
+          options={['allowed', 'denied']}
+          all="all outcomes"
+          onChange={choose('outcome')}
+        />
+        <output>
+          {rows.length} of {matrix.rows.length} rows
+        </output>
+      </search>
+      <div class="beside">
+        <Windowed
+          label="Access matrix"
+          rows={rows}
+          columns={columns}
+          keyOf={keyOfRow}
+          opened={opened}
+          open={(one, column) => setOpened({ row: rows.indexOf(one), column })}
+        />
+        {row && cell && <CellPanel row={row} cell={cell} matrix={matrix} close={close} />}
+      </div>
+      <Command text={command} />
+    </div>
+  )
+}
+
+const LEADING: readonly Column<MatrixRow>[] = [
+  { title: 'Method', width: 90, show: ({ methods }) => methods.join(' '), isCode: true },
+  { title: 'Path', width: 220, show: ({ path }) => path, isCode: true },
+  { title: 'Relation', width: 160, show: relationOf },
+]
+
+function callerColumns({ callers }: Matrix, chosen: string): readonly Column<MatrixRow>[] {
+  const shown = callers.filter(({ name }) => chosen === '' || name === chosen)
+  return [
+    ...LEADING,
+    ...shown.map(({ name }) => ({
+      title: name,
+      width: 110,
+      show: (row: MatrixRow) => textOf(cellOf(row, name)),
+      meaning: (row: MatrixRow) => toneOf(cellOf(row, name)),
+    })),
+  ]
+}
+
+function relationOf({ relation, becomes }: MatrixRow): string {
+  return becomes === undefined ? relation : `${relation} > ${becomes}`
+}
+
+function cellOf(row: MatrixRow, caller: string): MatrixCell | undefined {
+  return row.cells.find((cell) => cell.caller === caller)
+}
+
+function textOf(cell: MatrixCell | undefined): string {
+  if (!cell) return ''
+  if (cell.outcome === 'denied') return 'no'
+  return cell.granted === 'all' ? 'yes' : cell.views.join(' ') || 'some fields'
+}
+
+export function toneOf(cell: MatrixCell | undefined): string {
+  if (!cell) return ''
+  if (cell.outcome === 'denied') return 'no'
+  return cell.granted === 'all' ? 'all' : 'some'
+}
+
+function keyOfRow({ methods, path, relation, becomes = '', object }: MatrixRow): string {
+  return [...methods, path, object, relation, becomes].join(' ')
+}
+
+function fits(row: MatrixRow, { find, caller, resource, action, outcome }: Filters): boolean {
+  const judged = caller === '' ? row.cells : row.cells.filter((cell) => cell.caller === caller)
+  const words = find.toLowerCase().split(/\s+/).filter(Boolean)
+  return (
+    (resource === '' || row.resource === resource) &&
+    (action === '' || row.action === action) &&
+    (outcome === '' || judged.some((cell) => cell.outcome === outcome)) &&
+    (words.length === 0 || words.every((word) => textOfRow(row).includes(word)))
+  )
+}
+
+function textOfRow(row: MatrixRow): string {
+  const places = row.cells.flatMap(({ rules }) => rules.map(({ place }) => place))
+  return [row.resource, row.action, relationOf(row), row.path, ...row.methods, ...row.fields, ...places]
+    .join(' ')
+    .toLowerCase()
+}
+
+function distinct(values: readonly string[]): readonly string[] {
+  return [...new Set(values)].sort()
+}

@@ -1,0 +1,97 @@
+/** The decision log: who asked for what, and what the server answered. A record opens its explanation. */
+import { useMemo, useState } from 'preact/hooks'
+import type { Told } from '../api/ask.ts'
+import type { DecisionRecord } from '../api/types.ts'
+import { useAnswer } from '../api/use-answer.ts'
+import { Answered } from '../parts/answered.tsx'
+import { Command } from '../parts/command.tsx'
+import { Choice, Field } from '../parts/field.tsx'
+import { dateTime } from '../parts/time.ts'
+import { type Column, Windowed } from '../parts/windowed.tsx'
+import { go, useAddress } from '../shell/address.ts'
+
+/** What the server looks for; the names are those of the question's body. The line is looked for here. */
+const SOUGHT = ['subject', 'resource', 'outcome', 'since'] as const
+
+export function Decisions() {
+  const { query } = useAddress()
+  const [turn, setTurn] = useState(0)
+  const given = SOUGHT.flatMap((name) => (query.get(name) ? [[name, query.get(name)]] : []))
+  const body = { ...Object.fromEntries(given), limit: 1000 }
+  const answer = useAnswer<Told<Records>>({ path: '/policy/v1/decisions', body, turn })
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault()
+    const form = new FormData(event.currentTarget as HTMLFormElement)
+    go('/decisions', Object.fromEntries([...form].map(([name, value]) => [name, String(value).trim()])))
+    setTurn(turn + 1)
+  }
+  const value = (name: string) => query.get(name) ?? ''
+  return (
+    <div class="tall">
+      <form key={query.toString()} class="question" onSubmit={submit}>
+        <Field label="Caller" name="subject" value={value('subject')} placeholder="alice" isFilter />
+        <Field label="Resource" name="resource" value={value('resource')} placeholder="orders" />
+        <Choice
+          label="Outcome"
+          name="outcome"
+          value={value('outcome')}
+          options={['allowed', 'refused', 'failed']}
+          all="all"
+        />
+        <Field label="Line" name="line" value={value('line')} placeholder="policy.csv:28" />
+        <Field label="Since" name="since" value={value('since')} placeholder="1h" />
+        <button type="submit" class="first">
+          Find
+        </button>
+      </form>
+      <Answered answer={answer} action="read-decisions">
+        {({ command, result: { records } }) => <RecordList command={command} records={records} line={value('line')} />}
+      </Answered>
+    </div>
+  )
+}
+
+interface Records {
+  readonly records: readonly DecisionRecord[]
+}
+
+const COLUMNS: readonly Column<DecisionRecord>[] = [
+  { title: 'Time', width: 190, show: ({ time }) => dateTime(time) },
+  { title: 'Outcome', width: 80, show: ({ outcome }) => outcome, meaning: ({ outcome }) => MEANINGS[outcome] },
+  { title: 'Status', width: 60, show: ({ status }) => status },
+  { title: 'Caller', width: 130, show: ({ subject }) => subject ?? 'nobody known' },
+  { title: 'Request', width: 280, show: ({ method, route }) => `${method} ${route ?? ''}`, isCode: true },
+  { title: 'Action', width: 130, show: ({ resource = '', action = '' }) => `${resource} ${action}` },
+  { title: 'Lines', width: 160, show: ({ rules = [] }) => rules.join(' '), isCode: true },
+  { title: 'Problem', width: 150, show: ({ problem = '' }) => problem },
+]
+
+const MEANINGS = { allowed: 'all', refused: 'no', failed: 'wrong' } as const
+
+interface RecordListProps extends Records {
+  readonly command: string
+  /** Of the policy, like `policy.csv:28`; empty for all. */
+  readonly line: string
+}
+
+function RecordList({ command, records, line }: RecordListProps) {
+  const rows = useMemo(
+    () => records.filter(({ rules = [] }) => line === '' || rules.includes(line)).reverse(),
+    [records, line],
+  )
+  return (
+    <>
+      <p class="count" role="status">
+        {rows.length} records, the newest first. Enter or a click explains one.
+      </p>
+      <Windowed
+        label="Decisions"
+        rows={rows}
+        columns={COLUMNS}
+        keyOf={({ requestId }) => requestId}
+        open={({ requestId }) => go('/ask', { requestId })}
+      />
+      <Command text={command} />
+    </>
+  )
+}

@@ -1,0 +1,31 @@
+/** The draft of this tab: the files that differ from those it began with. It stays while pages change. */
+import { session } from '../api/session.ts'
+import type { PolicyFiles } from '../api/types.ts'
+import { createStore } from '../parts/store.ts'
+
+interface Draft {
+  readonly begun: PolicyFiles
+  readonly changed: Readonly<Record<string, string>>
+}
+
+export const draft = createStore<Draft | undefined>(undefined)
+
+// Another person must not find it.
+session.follow(() => {
+  if (session.get().kind === 'none') draft.set(undefined)
+})
+
+window.addEventListener('beforeunload', (event) => {
+  if (Object.keys(draft.get()?.changed ?? {}).length > 0) event.preventDefault()
+})
+
+export function begin(files: PolicyFiles): void {
+  draft.set({ begun: files, changed: {} })
+}
+
+export function change(name: string, text: string): void {
+  const now = draft.get()
+  if (!now) return
+  const { [name]: _before, ...others } = now.changed
+  draft.set({ ...now, changed: text === now.begun.files[name] ? others : { ...others, [name]: text } })
+}

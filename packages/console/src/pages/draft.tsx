@@ -1,0 +1,131 @@
+/** A copy of the files to change: findings while typing, and beside them what the change means. Nothing is put in force. */
+import { useEffect, useState } from 'preact/hooks'
+import type { Drafted, Finding, PolicyFiles } from '../api/types.ts'
+import { type Answer, useAnswer } from '../api/use-answer.ts'
+import { Answered } from '../parts/answered.tsx'
+import { Choice } from '../parts/field.tsx'
+import { LazyEditor } from '../parts/lazy-editor.tsx'
+import { useStore } from '../parts/store.ts'
+import { setFilter, useAddress } from '../shell/address.ts'
+import { DraftMeaning } from './draft-meaning.tsx'
+import { begin, change, draft } from './draft-store.ts'
+
+export function Draft() {
+  const turn = useEvery(15_000)
+  const inForce = useAnswer<PolicyFiles>({ path: '/policy/v1/files', turn })
+  const [latest, setLatest] = useState<PolicyFiles>()
+  useEffect(() => {
+    if (inForce.kind !== 'told') return
+    setLatest(inForce.value)
+    if (!draft.get()) begin(inForce.value)
+  }, [inForce])
+  const now = useStore(draft)
+  if (!now) {
+    return (
+      <Answered answer={inForce} action="read">
+        {() => null}
+      </Answered>
+    )
+  }
+  const { begun, changed } = now
+  return <Desk key={begun.revision} begun={begun} changed={changed} latest={latest ?? begun} />
+}
+
+interface DeskProps {
+  readonly begun: PolicyFiles
+  readonly changed: Readonly<Record<string, string>>
+  /** In force now. */
+  readonly latest: PolicyFiles
+}
+
+const NO_FINDINGS: readonly Finding[] = []
+
+function Desk({ begun, changed, latest }: DeskProps) {
+  const { query } = useAddress()
+  const names = Object.keys(begun.files).filter((file) => file !== 'model.conf')
+  const name = names.find((one) => one === query.get('file')) ?? 'policy.csv'
+  const [goal, setGoal] = useState<{ readonly line: number }>()
+  const files = useQuiet(changed)
+  const question = { path: '/policy/v1/draft', body: { files } }
+  const answer = useAnswer<Drafted>(Object.keys(files).length > 0 ? question : undefined)
+  const findings = useLast(answer)
+  const show = (finding: Finding) => {
+    setFilter('file', nameOf(finding))
+    setGoal({ line: finding.line })
+  }
+  return (
+    <div class="tall">
+      <div class="question">
+        <Choice label="File" name="file" value={name} options={names} onChange={(file) => setFilter('file', file)} />
+        <span role="status">{changedText(Object.keys(changed))}</span>
+        {Object.keys(changed).length > 0 && (
+          <button type="button" onClick={() => begin(latest)}>
+            Take back all changes
+          </button>
+        )}
+      </div>
+      {latest.revision !== begun.revision && (
+        <p role="alert" class="trouble">
+          The policy in force has changed since you began: it is {latest.revision}, and you began with {begun.revision}.
+          Your text is kept; what it means is told against the policy in force.
+        </p>
+      )}
+      <div class="beside desk">
+        <LazyEditor
+          key={name}
+          name={name}
+          text={changed[name] ?? begun.files[name] ?? ''}
+          findings={findings[name] ?? NO_FINDINGS}
+          goal={goal}
+          onChange={(text) => change(name, text)}
+        />
+        <DraftMeaning answer={answer} show={show} />
+      </div>
+    </div>
+  )
+}
+
+function changedText(names: readonly string[]): string {
+  return names.length === 0 ? 'Nothing is changed yet.' : `Changed: ${names.join(', ')}.`
+}
+
+/** Counts up while the tab is in sight. */
+function useEvery(milliseconds: number): number {
+  const [turn, setTurn] = useState(0)
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (!document.hidden) setTurn((last) => last + 1)
+    }, milliseconds)
+    return () => clearInterval(timer)
+  }, [milliseconds])
+  return turn
+}
+
+/** Typing asks nothing until it pauses. */
+const PAUSE_MS = 400
+
+function useQuiet<T>(value: T): T {
+  const [quiet, setQuiet] = useState(value)
+  useEffect(() => {
+    const timer = setTimeout(() => setQuiet(value), PAUSE_MS)
+    return () => clearTimeout(timer)
+  }, [value])
+  return quiet
+}
+
+/** Findings name the place of the copy too. */
+function nameOf({ file }: Finding): string {
+  return file.slice(file.lastIndexOf('/') + 1)
+}
+
+type ByFile = Readonly<Partial<Record<string, readonly Finding[]>>>
+
+/** By file; those of the last answer stay until the next one is there. */
+function useLast(answer: Answer<Drafted>): ByFile {
+  const [last, setLast] = useState<ByFile>({})
+  useEffect(() => {
+    if (answer.kind === 'none') setLast({})
+    if (answer.kind === 'told') setLast(Object.groupBy(answer.value.check.result.findings, nameOf))
+  }, [answer])
+  return last
+}

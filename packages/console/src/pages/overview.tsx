@@ -1,0 +1,160 @@
+/** What is in force, since when, whether it is well, and what was refused in the last hour. */
+import { useMemo } from 'preact/hooks'
+import type { Told } from '../api/ask.ts'
+import type { Checked, DecisionRecord, Finding, Guarantee, PolicyFiles } from '../api/types.ts'
+import { useAnswer } from '../api/use-answer.ts'
+import { Answered } from '../parts/answered.tsx'
+import { Command } from '../parts/command.tsx'
+import { LazyCurve } from '../parts/lazy-curve.tsx'
+import { Prose } from '../parts/prose.tsx'
+import { dateTime } from '../parts/time.ts'
+import { Link } from '../shell/link.tsx'
+
+export function Overview() {
+  return (
+    <div class="sheet">
+      <InForce />
+      <Check />
+      <Refusals />
+    </div>
+  )
+}
+
+function InForce() {
+  const answer = useAnswer<PolicyFiles>({ path: '/policy/v1/files' })
+  return (
+    <section>
+      <h2>In force</h2>
+      <Answered answer={answer} action="read">
+        {({ revision, since, source, faults, files }) => (
+          <>
+            <dl class="facts">
+              <dt>Revision</dt>
+              <dd class="mono">{revision}</dd>
+              {since !== undefined && <dt>Since</dt>}
+              {since !== undefined && <dd>{dateTime(since)}</dd>}
+              <dt>Comes from</dt>
+              <dd>{source === 'folder' ? 'a folder of the server' : 'versions that are published in the database'}</dd>
+              <dt>Files</dt>
+              <dd>{Object.keys(files).join(', ')}</dd>
+            </dl>
+            {faults.map((fault) => (
+              <p key={fault} class="key wrong wide">
+                {fault}
+              </p>
+            ))}
+          </>
+        )}
+      </Answered>
+    </section>
+  )
+}
+
+function Check() {
+  const answer = useAnswer<Told<Checked>>({ path: '/policy/v1/check' })
+  return (
+    <section>
+      <h2>Findings and guarantees</h2>
+      <Answered answer={answer} action="read">
+        {({ command, result: { errors, warnings, suppressed, findings, guarantees } }) => (
+          <>
+            <p>
+              {counted(errors, 'error')}, {counted(warnings, 'warning')}, {counted(suppressed, 'suppressed warning')}.
+            </p>
+            <ul class="plain">
+              {findings.map((finding) => (
+                <FindingLine key={`${finding.file}:${finding.line}:${finding.code}`} finding={finding} />
+              ))}
+            </ul>
+            {guarantees.length === 0 && (
+              <p>
+                No guarantee says what must always hold. <code>sallyport policy suggest-guarantees</code> proposes some.
+              </p>
+            )}
+            <ul class="plain">
+              {guarantees.map((guarantee) => (
+                <GuaranteeLine key={guarantee.name} guarantee={guarantee} />
+              ))}
+            </ul>
+            <Command text={command} />
+          </>
+        )}
+      </Answered>
+    </section>
+  )
+}
+
+function FindingLine({ finding: { file, line, severity, message, code, hint } }: { readonly finding: Finding }) {
+  return (
+    <li>
+      <span class={`key ${severity === 'error' ? 'wrong' : 'unstated'}`}>{severity}</span>{' '}
+      <span class="mono">
+        {file}:{line}
+      </span>{' '}
+      <Prose text={hint === undefined ? message : `${message}: ${hint}`} /> <span class="quiet">{code}</span>
+    </li>
+  )
+}
+
+function GuaranteeLine({ guarantee: { name, status, reason } }: { readonly guarantee: Guarantee }) {
+  return (
+    <li>
+      <span class={`key ${status === 'broken' ? 'wrong' : status === 'undecided' ? 'untried' : 'expected'}`}>
+        {status}
+      </span>{' '}
+      {name}
+      {reason !== undefined && (
+        <>
+          : <Prose text={reason} />
+        </>
+      )}
+    </li>
+  )
+}
+
+const HOUR_MS = 3_600_000
+const MINUTES = 60
+
+function Refusals() {
+  const since = useMemo(() => new Date(Date.now() - HOUR_MS), [])
+  const body = { since: since.toISOString(), outcome: 'refused', limit: 1000 }
+  const answer = useAnswer<Told<{ readonly records: readonly DecisionRecord[] }>>({
+    path: '/policy/v1/decisions',
+    body,
+  })
+  return (
+    <section>
+      <h2>Refused in the last hour</h2>
+      <Answered answer={answer} action="read-decisions">
+        {({ command, result: { records } }) => (
+          <>
+            <p>
+              {counted(records.length, 'request')}
+              {records.length === 1000 && ' or more'}; see the{' '}
+              <Link to="/decisions" query={{ outcome: 'refused' }}>
+                records
+              </Link>
+              .
+            </p>
+            <LazyCurve label="Refused requests by minute" {...byMinute(records, since)} />
+            <Command text={command} />
+          </>
+        )}
+      </Answered>
+    </section>
+  )
+}
+
+function byMinute(records: readonly DecisionRecord[], since: Date) {
+  const start = Math.floor(since.getTime() / 1000)
+  const counts = new Array<number>(MINUTES).fill(0)
+  for (const { time } of records) {
+    const minute = Math.floor((Date.parse(time) / 1000 - start) / 60)
+    if (minute in counts) counts[minute] = (counts[minute] ?? 0) + 1
+  }
+  return { seconds: counts.map((_, i) => start + 60 * i), values: counts }
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}

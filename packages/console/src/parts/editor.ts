@@ -1,0 +1,82 @@
+/**
+ * A text editor with findings at its lines: CodeMirror in a shadow root, where its style sheets are constructed ones, so
+ * that the Content-Security-Policy needs no exception for them. The Tab key leaves it, as on the rest of the page.
+ */
+import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
+import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from '@codemirror/lint'
+import { EditorState } from '@codemirror/state'
+import { EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view'
+import type { Finding } from '../api/types.ts'
+
+export interface Editor {
+  /** Those of this text alone. */
+  showFindings(findings: readonly Finding[]): void
+  goTo(line: number): void
+  remove(): void
+}
+
+export interface EditorOptions {
+  readonly place: HTMLElement
+  readonly label: string
+  readonly text: string
+  readonly onChange: (text: string) => void
+}
+
+const LOOK = EditorView.theme({
+  '&': { height: '100%', color: 'var(--text)', backgroundColor: 'var(--card)', fontSize: '13px' },
+  '.cm-scroller': { fontFamily: 'var(--mono)', overflow: 'auto' },
+  '.cm-content': { caretColor: 'var(--text)' },
+  '.cm-gutters': { backgroundColor: 'var(--card)', color: 'var(--quiet)', border: 'none' },
+  '.cm-activeLine': { backgroundColor: 'color-mix(in srgb, var(--focus) 8%, transparent)' },
+  '.cm-tooltip, .cm-panels': { backgroundColor: 'var(--card)', color: 'var(--text)', borderColor: 'var(--line)' },
+})
+
+export function createEditor({ place, label, text, onChange }: EditorOptions): Editor {
+  const root = place.shadowRoot ?? place.attachShadow({ mode: 'open' })
+  const view = new EditorView({
+    parent: root,
+    root,
+    state: EditorState.create({
+      doc: text,
+      extensions: [
+        lineNumbers(),
+        lintGutter(),
+        history(),
+        highlightActiveLine(),
+        keymap.of([...defaultKeymap, ...historyKeymap, ...lintKeymap]),
+        EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
+        EditorView.updateListener.of((update) => {
+          if (update.docChanged) onChange(update.state.doc.toString())
+        }),
+        LOOK,
+      ],
+    }),
+  })
+  return {
+    showFindings: (findings) => {
+      view.dispatch(
+        setDiagnostics(
+          view.state,
+          findings.map((finding) => diagnosticOf(finding, view.state)),
+        ),
+      )
+    },
+    goTo: (line) => {
+      const { from } = view.state.doc.line(within(line, view.state))
+      view.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: 'center' }) })
+      view.focus()
+    },
+    remove: () => view.destroy(),
+  }
+}
+
+/** Meanwhile the text may have fewer lines than when it was checked. */
+function within(line: number, { doc }: EditorState): number {
+  return Math.min(Math.max(line, 1), doc.lines)
+}
+
+function diagnosticOf({ line, column, severity, message, hint, code }: Finding, state: EditorState): Diagnostic {
+  const { from, to } = state.doc.line(within(line, state))
+  const text = hint === undefined ? message : `${message}: ${hint}`
+  return { from: Math.min(from + Math.max(0, column - 1), to), to, severity, message: text, source: code }
+}

@@ -1,0 +1,133 @@
+/**
+ * A table whose rows out of sight don't exist, so that a hundred thousand of them cost no more than a screenful. One
+ * cell is in the order of the Tab key; the arrow keys move it (the grid pattern of ARIA). A `<table>` lays all its rows
+ * out, so this is one by its roles (biome.json turns the rules against them off here).
+ */
+import type { ComponentChildren } from 'preact'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { moved, type Spot } from './spot.ts'
+
+const ROW_PIXELS = 32
+/** Rows beside those in sight. */
+const SPARE = 4
+
+export interface Column<T> {
+  readonly title: string
+  /** CSS pixels. */
+  readonly width: number
+  readonly show: (row: T) => ComponentChildren
+  readonly meaning?: (row: T) => string
+  readonly isCode?: boolean
+}
+
+interface WindowedProps<T> {
+  readonly label: string
+  readonly rows: readonly T[]
+  readonly columns: readonly Column<T>[]
+  readonly keyOf: (row: T) => string
+  /** Rows are opened with Enter or a click; `opened` keeps its look. */
+  readonly open: (row: T, column: number) => void
+  readonly opened?: Spot | undefined
+}
+
+export function Windowed<T>({ label, rows, columns, keyOf, open, opened }: WindowedProps<T>) {
+  const box = useRef<HTMLDivElement>(null)
+  const [seen, setSeen] = useState({ top: 0, height: 800 })
+  const [spot, setSpot] = useState<Spot>({ row: 0, column: 0 })
+  const wantsFocus = useRef(false)
+  const at = {
+    row: Math.min(spot.row, Math.max(0, rows.length - 1)),
+    column: Math.min(spot.column, columns.length - 1),
+  }
+
+  useEffect(() => {
+    const measured = box.current
+    if (!measured) return
+    const watch = new ResizeObserver(() => setSeen((last) => ({ ...last, height: measured.clientHeight })))
+    watch.observe(measured)
+    return () => watch.disconnect()
+  }, [])
+  useLayoutEffect(() => {
+    if (!wantsFocus.current) return
+    wantsFocus.current = false
+    box.current?.querySelector<HTMLElement>('[role=gridcell][tabindex="0"]')?.focus()
+  })
+
+  const first = Math.max(0, Math.floor(seen.top / ROW_PIXELS) - SPARE)
+  const last = Math.min(rows.length, Math.ceil((seen.top + seen.height) / ROW_PIXELS) + SPARE)
+  const template = columns.map(({ width }) => `minmax(${width}px, ${width}fr)`).join(' ')
+  const width = columns.reduce((sum, column) => sum + column.width, 0)
+
+  const press = (event: KeyboardEvent) => {
+    const row = rows[at.row]
+    if (event.key === 'Enter' && row) open(row, at.column)
+    const to = moved(event, at, { rows: rows.length, columns: columns.length })
+    if (!to) return
+    event.preventDefault()
+    wantsFocus.current = true
+    setSpot(to)
+    bringIntoSight(box.current, to.row)
+  }
+
+  return (
+    <div
+      class="window"
+      ref={box}
+      onScroll={(event) => setSeen({ top: event.currentTarget.scrollTop, height: event.currentTarget.clientHeight })}
+    >
+      <div
+        role="grid"
+        aria-label={label}
+        aria-rowcount={rows.length + 1}
+        aria-colcount={columns.length}
+        style={{ minWidth: `${width}px` }}
+        onKeyDown={press}
+      >
+        <div role="row" class="heads" aria-rowindex={1} style={{ gridTemplateColumns: template }}>
+          {columns.map(({ title }) => (
+            <div key={title} role="columnheader" title={title}>
+              {title}
+            </div>
+          ))}
+        </div>
+        <div role="rowgroup" style={{ height: `${rows.length * ROW_PIXELS}px` }}>
+          {rows.slice(first, last).map((row, i) => (
+            <div
+              key={keyOf(row)}
+              role="row"
+              class="line"
+              aria-rowindex={first + i + 2}
+              style={{ gridTemplateColumns: template, top: `${(first + i) * ROW_PIXELS}px` }}
+            >
+              {columns.map((column, c) => (
+                <div
+                  key={column.title}
+                  role="gridcell"
+                  tabIndex={at.row === first + i && at.column === c ? 0 : -1}
+                  class={classOf(column, row, opened?.row === first + i && opened.column === c)}
+                  onFocus={() => setSpot({ row: first + i, column: c })}
+                  onClick={() => open(row, c)}
+                >
+                  {column.show(row)}
+                </div>
+              ))}
+            </div>
+          ))}
+        </div>
+      </div>
+    </div>
+  )
+}
+
+function classOf<T>({ meaning, isCode }: Column<T>, row: T, isOpen: boolean): string {
+  return [meaning?.(row) ?? '', isCode ? 'mono' : '', isOpen ? 'open' : ''].filter(Boolean).join(' ')
+}
+
+/** The heads cover the first row of what is in sight. */
+function bringIntoSight(box: HTMLElement | null, row: number): void {
+  if (!box) return
+  const top = row * ROW_PIXELS
+  const room = box.clientHeight - 2 * ROW_PIXELS
+  if (top < box.scrollTop) box.scrollTop = top
+  else if (top > box.scrollTop + room) box.scrollTop = top - room
+}

@@ -1,0 +1,28 @@
+/** A dialog before the page: the browser keeps the focus in it, and gives it back. */
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+
+interface DialogProps {
+  readonly label: string
+  /** Undefined for a dialog that Escape doesn't close. */
+  readonly close?: () => void
+  readonly children: ComponentChildren
+}
+
+export function Dialog({ label, close, children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const opened = dialog.current
+    opened?.showModal()
+    return () => opened?.close()
+  }, [])
+  const cancel = (event: Event) => {
+    event.preventDefault()
+    close?.()
+  }
+  return (
+    <dialog ref={dialog} aria-label={label} onCancel={cancel}>
+      {children}
+    </dialog>
+  )
+}

@@ -1,0 +1,173 @@
+/** What goes wrong around the console: hostile names, lost sessions and servers, reloads. Nothing runs, nothing is lost. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import type { Browser, Page } from 'playwright-core'
+import { PAGES } from '../../packages/console/src/pages.ts'
+import { DEMO_PASSWORD } from '../../src/server/parts/demo.ts'
+import { startChromium } from '../chromium.ts'
+import { CHEAP_PASSWORDS, startTestServer, type TestServer } from '../server.ts'
+import { openConsole, signIn } from './open-console.ts'
+
+const RUN = 'document.title=`ran`'
+const HOSTILE = [
+  `user:"><script>${RUN}</script>`,
+  `user:<img src=x onerror=${RUN}>`,
+  `user:</script><!--<script>${RUN}</script>`,
+  `user:' onmouseover=${RUN} x='`,
+]
+
+const csv = (cell: string) => `"${cell.replaceAll('"', '""')}"`
+
+const END = '# end of policy'
+const SHIPPED = readFileSync(new URL('../../policies/policy.csv', import.meta.url), 'utf8')
+const RULES = HOSTILE.map((user) => `p, ${csv(user)}, orders, list|read, any, *, allow\n`).join('')
+const POLICY = SHIPPED.replace(END, `# ${HOSTILE[0]}\n${RULES}${END}`)
+
+describe('the console among hostile names and lost connections', () => {
+  let browser: Browser
+  let server: TestServer
+  before(async () => {
+    browser = await startChromium()
+    server = await startTestServer({
+      demo: true,
+      env: { CONSOLE_PORT: '0' },
+      files: { 'policies/policy.csv': POLICY },
+    })
+    for (const user of HOSTILE) {
+      const token = await server.token(user.slice('user:'.length))
+      await server.ask('GET', '/api/orders', { token })
+      await server.ask('DELETE', `/api/orders/${encodeURIComponent(user)}`, { token })
+    }
+  })
+  after(async () => {
+    await server.stop()
+    await browser.close()
+  })
+
+  it('shows names of policies and decisions as they are, and runs nothing on any page', async () => {
+    const { page, troubles, close } = await openConsole(browser, server, { as: 'ada' })
+    await page.getByRole('link', { name: 'Access' }).click()
+    await page.getByRole('grid').waitFor()
+    const options = await page.getByLabel('Caller').locator('option').allInnerTexts()
+    expect(options).to.include.members(HOSTILE)
+    await page.getByLabel('Caller').selectOption(HOSTILE[1] ?? '')
+    await page.getByRole('gridcell', { name: 'yes' }).first().click()
+    expect(await page.locator('.panel .who').innerText()).to.equal(HOSTILE[1])
+    await page.getByRole('link', { name: 'Explain this request' }).click()
+    await page.locator('.marked').waitFor()
+    await page.getByRole('link', { name: 'Decisions' }).click()
+    await page
+      .getByRole('gridcell', { name: HOSTILE[1]?.slice('user:'.length) ?? '', exact: true })
+      .first()
+      .waitFor()
+    for (const { title } of PAGES) {
+      await page.getByRole('link', { name: title, exact: true }).click()
+      await page.locator('#content :is([aria-busy=true], [data-loading])').first().waitFor({ state: 'detached' })
+      expect(await page.title()).to.equal(`${title} - Sallyport`)
+    }
+    expect(await page.locator('img, script:not([src])').count()).to.equal(0)
+    expect(troubles).to.deep.equal([])
+    await close()
+  })
+
+  it('runs nothing of an address either', async () => {
+    const query = new URLSearchParams({
+      find: `<img src=x onerror=${RUN}>`,
+      caller: HOSTILE[1] ?? '',
+      path: HOSTILE[2] ?? '',
+    })
+    const { page, troubles, close } = await openConsole(browser, server)
+    for (const path of ['/access', '/ask', '/who', '/decisions']) {
+      await page.goto(`${server.app.consoleUrl}${path}?${query}`)
+      await signIn(page, 'audrey')
+      await page.locator('#content :is([aria-busy=true], [data-loading])').first().waitFor({ state: 'detached' })
+      expect(await page.title()).to.match(/ - Sallyport$/)
+    }
+    expect(troubles).to.deep.equal([])
+    await close()
+  })
+
+  it('would run nothing even where it made markup of a name: the browser refuses that, and says so', async () => {
+    const { page, troubles, close } = await openConsole(browser, server)
+    const marked = page.evaluate(`document.body.innerHTML = '<img src=x onerror=${RUN}>'`)
+    expect(await marked.catch(String)).to.contain('TrustedHTML')
+    await page.evaluate(`document.body.append(Object.assign(document.createElement('div'), { id: 'held' }))`)
+    await page.evaluate(`document.querySelector('#held').setAttribute('onclick', '${RUN}')`).catch(String)
+    await page.locator('#held').dispatchEvent('click')
+    expect(await page.title()).to.equal('Sallyport')
+    expect(troubles.join()).to.match(/TrustedHTML.*TrustedScript/)
+    await close()
+  })
+
+  it('keeps tokens in memory alone, and a reload asks again and returns to the same view', async () => {
+    const path = '/access?caller=support&outcome=allowed'
+    const { page, close } = await openConsole(browser, server, { as: 'audrey', path })
+    const count = await page.locator('.filters output').innerText()
+    const kept = await page.evaluate(`JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }])`)
+    expect(kept).to.equal('["",{},{}]')
+    await page.reload()
+    expect(await page.getByRole('grid').count()).to.equal(0)
+    await signIn(page, 'audrey')
+    expect(await page.locator('.filters output').innerText()).to.equal(count)
+    expect(page.url()).to.match(/\/access\?caller=support&outcome=allowed$/)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sallyport' }).waitFor()
+    expect(page.url()).to.match(/\/access\?caller=support&outcome=allowed$/)
+    await close()
+  })
+
+  it('asks to sign in again when the session ends, and the draft stays as it was typed', async () => {
+    const { page, close } = await openConsole(browser, server, { as: 'ada', path: '/draft' })
+    await typeFirst(page, '# typed before')
+    // A new password ends the sessions that there are; this one happens to be the old one.
+    const hash = await CHEAP_PASSWORDS.hash(DEMO_PASSWORD)
+    await server.app.directory.setPassword('ada', { hash, oneTime: false })
+    await typeFirst(page, '# typed after')
+    await page.getByRole('dialog', { name: 'Sign in again' }).waitFor()
+    expect(await page.getByLabel('E-mail').inputValue()).to.equal('ada@example.com')
+    await signIn(page, 'ada')
+    await page.getByText('No request is answered in another way.').waitFor()
+    const lines = await page.locator('.cm-line').allInnerTexts()
+    expect(lines.slice(0, 2)).to.deep.equal(['# typed after', '# typed before'])
+    await close()
+  })
+
+  it('tells when the server is away, loses nothing that is typed, and goes on when it is back', async () => {
+    const { page, close } = await openConsole(browser, server, { as: 'ada', path: '/draft' })
+    await typeFirst(page, '# typed before')
+    await page.context().setOffline(true)
+    await typeFirst(page, '# typed while it is away')
+    await page.getByText('The server does not answer; trying again.').waitFor()
+    expect(await page.locator('.cm-line').first().innerText()).to.equal('# typed while it is away')
+    await page.context().setOffline(false)
+    await page.getByText('No request is answered in another way.').waitFor()
+    await page.getByText('The server does not answer; trying again.').waitFor({ state: 'hidden' })
+    await close()
+  })
+
+  it('tells when the policy in force changes meanwhile, and keeps the draft', async () => {
+    const { page, close } = await openConsole(browser, server, { path: '/draft' })
+    await page.clock.install()
+    await signIn(page, 'ada')
+    await typeFirst(page, '# typed before')
+    await page.clock.runFor(1000)
+    const before = server.app.policy.active.revision
+    writeFileSync(join(server.folder, 'policies/policy.csv'), POLICY.replace(END, `# changed meanwhile\n${END}`))
+    while (server.app.policy.active.revision === before) await new Promise((resolve) => setTimeout(resolve, 20))
+    await page.clock.runFor(20_000)
+    await page
+      .getByText(`The policy in force has changed since you began: it is ${server.app.policy.active.revision}`)
+      .waitFor()
+    expect(await page.locator('.cm-line').first().innerText()).to.equal('# typed before')
+    await page.getByRole('button', { name: 'Take back all changes' }).click()
+    await page.getByText('Nothing is changed yet.').waitFor()
+    await close()
+  })
+})
+
+async function typeFirst(page: Page, line: string): Promise<void> {
+  await page.locator('.cm-content').click()
+  await page.keyboard.press('Control+Home')
+  await page.keyboard.type(`${line}\n`)
+}
