@@ -47,6 +47,7 @@ describe('the pages of the console', () => {
     await page.getByLabel('Resource').selectOption('orders')
     await page.getByLabel('Action').selectOption('read')
     await page.getByRole('gridcell', { name: 'yes' }).first().click()
+    expect(await page.getByRole('row').count()).to.be.lessThan(60)
     const panel = page.getByRole('complementary', { name: 'Why' })
     expect(await panel.innerText()).to.match(/policy\.csv:\d+ allow\s+p, support, orders, list\|read, any/)
     await panel.getByRole('link', { name: 'Explain this request' }).click()
@@ -102,6 +103,22 @@ describe('the pages of the console', () => {
     await page.getByRole('gridcell', { name: 'DELETE /api/users/{id}' }).click()
     await page.getByRole('article', { name: 'Explanation' }).getByText('refused', { exact: true }).first().waitFor()
     expect(page.url()).to.match(/\/ask\?requestId=[\w-]+$/)
+    await close()
+  })
+
+  it('decisions shows what is decided meanwhile, where somebody follows', async () => {
+    const { page, close } = await openConsole(browser, server, { as: 'audrey', path: '/decisions?subject=sam' })
+    await page.getByText(/^0 records/).waitFor()
+    await page.getByLabel('follow').check()
+    const token = await server.token('sam', 'support')
+    const rows = page.getByRole('gridcell', { name: 'GET /api/orders' })
+    // A stream takes a moment to begin, and nothing tells when it has.
+    do await server.ask('GET', '/api/orders', { token })
+    while ((await rows.count()) === 0)
+    await page.reload()
+    await signIn(page, 'audrey')
+    await rows.first().waitFor()
+    expect(await page.getByLabel('follow').isChecked()).to.equal(true)
     await close()
   })
 

@@ -31,6 +31,11 @@ const LONGEST_WAIT_MS = 10_000
 
 /** Throws Refused, and what the signal throws. A question without a body is a GET. */
 export async function ask<T>(path: string, body?: object, signal?: AbortSignal): Promise<T> {
+  return (await askFor(path, body, signal)).json()
+}
+
+/** The answer as it comes. Throws as `ask` does. */
+export async function askFor(path: string, body?: object, signal?: AbortSignal): Promise<Response> {
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
     const token = await currentToken()
     signal?.throwIfAborted()
@@ -39,7 +44,8 @@ export async function ask<T>(path: string, body?: object, signal?: AbortSignal):
     const again = await whyAgain(answer, token)
     trouble.set(again)
     if (again !== undefined) await pause(wait)
-    else if (answer?.status !== 401) return read<T>(answer)
+    else if (answer?.ok) return answer
+    else if (answer && answer.status !== 401) throw new Refused(await problemIn(answer))
   }
 }
 
@@ -68,11 +74,6 @@ async function whyAgain(answer: Response | undefined, token: string): Promise<st
   }
   if (answer.status === 429 || answer.status === 503) return `${(await problemIn(answer)).sentence} Trying again.`
   return undefined
-}
-
-async function read<T>(answer: Response | undefined): Promise<T> {
-  if (!answer?.ok) throw new Refused(await problemIn(answer as Response))
-  return answer.json()
 }
 
 function pause(milliseconds: number): Promise<void> {

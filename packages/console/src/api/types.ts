@@ -11,6 +11,13 @@ export interface PolicyFiles {
   readonly schemas: Readonly<Record<string, string>>
 }
 
+export interface Instance {
+  readonly instance: string
+  readonly state: string
+  readonly sequence: number
+  readonly faults: readonly string[]
+}
+
 export interface Finding {
   readonly file: string
   readonly line: number

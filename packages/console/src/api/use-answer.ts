@@ -14,12 +14,14 @@ export interface Question {
   readonly body?: object
   /** Another number asks again. */
   readonly turn?: number
+  /** Stands for a body that is long: another key is another question. */
+  readonly key?: string
 }
 
 /** `question`: undefined asks nothing. */
 export function useAnswer<T>(question: Question | undefined): Answer<T> {
   const [answer, setAnswer] = useState<Answer<T>>({ kind: question ? 'waiting' : 'none' })
-  const key = JSON.stringify(question)
+  const key = question?.key ?? JSON.stringify(question)
   useEffect(() => {
     if (!question) {
       setAnswer({ kind: 'none' })

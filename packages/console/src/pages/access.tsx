@@ -151,7 +151,18 @@ function fits(row: MatrixRow, { find, caller, resource, action, outcome }: Filte
   )
 }
 
+const texts = new WeakMap<MatrixRow, string>()
+
+/** Put together once, and not at each key of whoever looks for something. */
 function textOfRow(row: MatrixRow): string {
+  const known = texts.get(row)
+  if (known !== undefined) return known
+  const text = makeText(row)
+  texts.set(row, text)
+  return text
+}
+
+function makeText(row: MatrixRow): string {
   const places = row.cells.flatMap(({ rules }) => rules.map(({ place }) => place))
   return [row.resource, row.action, relationOf(row), row.path, ...row.methods, ...row.fields, ...places]
     .join(' ')

@@ -1,6 +1,7 @@
 /** The decision log: who asked for what, and what the server answered. A record opens its explanation. */
 import { useMemo, useState } from 'preact/hooks'
 import type { Told } from '../api/ask.ts'
+import { useFollowed } from '../api/follow.ts'
 import type { DecisionRecord } from '../api/types.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { Answered } from '../parts/answered.tsx'
@@ -8,7 +9,7 @@ import { Command } from '../parts/command.tsx'
 import { Choice, Field } from '../parts/field.tsx'
 import { dateTime } from '../parts/time.ts'
 import { type Column, Windowed } from '../parts/windowed.tsx'
-import { go, useAddress } from '../shell/address.ts'
+import { go, setFilter, useAddress } from '../shell/address.ts'
 
 /** What the server looks for; the names are those of the question's body. The line is looked for here. */
 const SOUGHT = ['subject', 'resource', 'outcome', 'since'] as const
@@ -19,6 +20,9 @@ export function Decisions() {
   const given = SOUGHT.flatMap((name) => (query.get(name) ? [[name, query.get(name)]] : []))
   const body = { ...Object.fromEntries(given), limit: 1000 }
   const answer = useAnswer<Told<Records>>({ path: '/policy/v1/decisions', body, turn })
+  const isFollowing = query.has('follow')
+  const { since: _since, limit: _limit, ...filter } = body as Record<string, unknown>
+  const followed = useFollowed(isFollowing ? filter : undefined)
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
     const form = new FormData(event.currentTarget as HTMLFormElement)
@@ -40,12 +44,24 @@ export function Decisions() {
         />
         <Field label="Line" name="line" value={value('line')} placeholder="policy.csv:28" />
         <Field label="Since" name="since" value={value('since')} placeholder="1h" />
+        <label class="check">
+          <input
+            type="checkbox"
+            name="follow"
+            value="1"
+            checked={isFollowing}
+            onChange={(event) => setFilter('follow', event.currentTarget.checked ? '1' : '')}
+          />{' '}
+          follow
+        </label>
         <button type="submit" class="first">
           Find
         </button>
       </form>
       <Answered answer={answer} action="read-decisions">
-        {({ command, result: { records } }) => <RecordList command={command} records={records} line={value('line')} />}
+        {({ command, result: { records } }) => (
+          <RecordList command={command} records={[...records, ...followed]} line={value('line')} />
+        )}
       </Answered>
     </div>
   )
@@ -75,10 +91,11 @@ interface RecordListProps extends Records {
 }
 
 function RecordList({ command, records, line }: RecordListProps) {
-  const rows = useMemo(
-    () => records.filter(({ rules = [] }) => line === '' || rules.includes(line)).reverse(),
-    [records, line],
-  )
+  const rows = useMemo(() => {
+    // What came between the search and the stream is in both.
+    const once = new Map(records.map((record) => [record.requestId, record]))
+    return [...once.values()].filter(({ rules = [] }) => line === '' || rules.includes(line)).reverse()
+  }, [records, line])
   return (
     <>
       <p class="count" role="status">

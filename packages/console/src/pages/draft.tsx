@@ -46,7 +46,7 @@ function Desk({ begun, changed, latest }: DeskProps) {
   const name = names.find((one) => one === query.get('file')) ?? 'policy.csv'
   const [goal, setGoal] = useState<{ readonly line: number }>()
   const files = useQuiet(changed)
-  const question = { path: '/policy/v1/draft', body: { files } }
+  const question = { path: '/policy/v1/draft', body: { files }, key: keyOf(files) }
   const answer = useAnswer<Drafted>(Object.keys(files).length > 0 ? question : undefined)
   const findings = useLast(answer)
   const show = (finding: Finding) => {
@@ -116,6 +116,16 @@ function useQuiet<T>(value: T): T {
 /** Findings name the place of the copy too. */
 function nameOf({ file }: Finding): string {
   return file.slice(file.lastIndexOf('/') + 1)
+}
+
+const numbers = new WeakMap<object, number>()
+let last = 0
+
+/** Another one for each set of texts, which are long. */
+function keyOf(files: object): string {
+  const number = numbers.get(files) ?? ++last
+  numbers.set(files, number)
+  return String(number)
 }
 
 type ByFile = Readonly<Partial<Record<string, readonly Finding[]>>>

@@ -1,7 +1,7 @@
 /** What is in force, since when, whether it is well, and what was refused in the last hour. */
 import { useMemo } from 'preact/hooks'
 import type { Told } from '../api/ask.ts'
-import type { Checked, DecisionRecord, Finding, Guarantee, PolicyFiles } from '../api/types.ts'
+import type { Checked, DecisionRecord, Finding, Guarantee, Instance, PolicyFiles } from '../api/types.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { Answered } from '../parts/answered.tsx'
 import { Command } from '../parts/command.tsx'
@@ -14,6 +14,7 @@ export function Overview() {
   return (
     <div class="sheet">
       <InForce />
+      <Instances />
       <Check />
       <Refusals />
     </div>
@@ -46,6 +47,27 @@ function InForce() {
           </>
         )}
       </Answered>
+    </section>
+  )
+}
+
+/** A policy that is a folder has none. */
+function Instances() {
+  const answer = useAnswer<Told<{ readonly instances: readonly Instance[] }>>({ path: '/policy/v1/instances' })
+  if (answer.kind !== 'told' || answer.value.result.instances.length === 0) return null
+  const { command, result } = answer.value
+  return (
+    <section>
+      <h2>Instances</h2>
+      <ul class="plain">
+        {result.instances.map(({ instance, state, sequence, faults }) => (
+          <li key={instance}>
+            <span class={`key ${state === 'current' ? 'expected' : 'wrong'}`}>{state}</span> {instance}: version{' '}
+            {sequence} {faults.join('; ')}
+          </li>
+        ))}
+      </ul>
+      <Command text={command} />
     </section>
   )
 }

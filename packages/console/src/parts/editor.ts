@@ -22,6 +22,8 @@ export interface EditorOptions {
   readonly onChange: (text: string) => void
 }
 
+const TELL_MS = 150
+
 const LOOK = EditorView.theme({
   '&': { height: '100%', color: 'var(--text)', backgroundColor: 'var(--card)', fontSize: '13px' },
   '.cm-scroller': { fontFamily: 'var(--mono)', overflow: 'auto' },
@@ -32,6 +34,15 @@ const LOOK = EditorView.theme({
 })
 
 export function createEditor({ place, label, text, onChange }: EditorOptions): Editor {
+  let timer = 0
+  const tell = () => {
+    timer = 0
+    onChange(view.state.doc.toString())
+  }
+  // A text of a hundred thousand lines isn't put together at each key.
+  const tellSoon = () => {
+    timer ||= setTimeout(tell, TELL_MS)
+  }
   const root = place.shadowRoot ?? place.attachShadow({ mode: 'open' })
   const view = new EditorView({
     parent: root,
@@ -45,8 +56,8 @@ export function createEditor({ place, label, text, onChange }: EditorOptions): E
         highlightActiveLine(),
         keymap.of([...defaultKeymap, ...historyKeymap, ...lintKeymap]),
         EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
-        EditorView.updateListener.of((update) => {
-          if (update.docChanged) onChange(update.state.doc.toString())
+        EditorView.updateListener.of(({ docChanged }) => {
+          if (docChanged) tellSoon()
         }),
         LOOK,
       ],
@@ -66,7 +77,11 @@ export function createEditor({ place, label, text, onChange }: EditorOptions): E
       view.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: 'center' }) })
       view.focus()
     },
-    remove: () => view.destroy(),
+    remove: () => {
+      if (timer !== 0) tell()
+      clearTimeout(timer)
+      view.destroy()
+    },
   }
 }
 
