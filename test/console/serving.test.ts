@@ -122,7 +122,9 @@ describe('the console, as it is served', () => {
 
   it('keeps a server from starting where it is named and is not built', () => {
     const elsewhere = new URL('../../dist/no-console/', import.meta.url)
-    expect(() => readConsoleFiles(elsewhere)).to.throw(/^CONSOLE_PORT is set, and the console is not built; run/)
+    expect(() => readConsoleFiles(elsewhere)).to.throw(
+      /^CONSOLE_PORT is set, and the console of this checkout is not built; build it/,
+    )
   })
 
   async function assets(): Promise<readonly string[]> {

@@ -32,7 +32,8 @@ export function isConsoleBuilt(place = PLACE): boolean {
 export function readConsoleFiles(place = PLACE): ConsoleFiles {
   if (!isConsoleBuilt(place)) {
     throw new ConfigError(
-      'CONSOLE_PORT is set, and the console is not built; run `npm run build:console` in the checkout, or unset it',
+      'CONSOLE_PORT is set, and the console of this checkout is not built; build it, or unset CONSOLE_PORT',
+      'npm run -s build:console',
     )
   }
   const pages: readonly string[] = JSON.parse(readFileSync(new URL('pages.json', place), 'utf8'))
