@@ -158,6 +158,8 @@ describe('the pages of the console', () => {
     const { page, close } = await openConsole(browser, server, { as: 'audrey', path: '/changes' })
     await page.getByText('No version is kept yet.').waitFor()
     await page.getByText('The policy of this server is a folder').waitFor()
+    const asked = await server.decisions()
+    expect(asked.filter(({ problem }) => problem === 'question-refused')).to.have.length.below(2)
     await close()
   })
 

@@ -142,6 +142,7 @@ export interface DecisionRecord {
   readonly action?: string
   readonly objectId?: string
   readonly subject?: string
+  readonly authentication?: string
   readonly outcome: 'allowed' | 'refused' | 'failed'
   readonly problem?: string
   readonly status: number

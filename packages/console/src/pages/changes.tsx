@@ -1,7 +1,7 @@
 /** The versions of the policy, and the changes that wait for people. Keys approve on a command line, not here. */
 import { useState } from 'preact/hooks'
 import type { Told } from '../api/ask.ts'
-import type { Change, Proposal, Review, Version } from '../api/types.ts'
+import type { Change, PolicyFiles, Proposal, Review, Version } from '../api/types.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { Answered } from '../parts/answered.tsx'
 import { Command } from '../parts/command.tsx'
@@ -17,23 +17,39 @@ export function Changes() {
   )
 }
 
+/** Not asked of a folder, since each refused question stands in the decision log. */
 function Proposals() {
-  const answer = useAnswer<Told<{ readonly proposals: readonly Proposal[] }>>({ path: '/policy/v1/proposals' })
+  const inForce = useAnswer<PolicyFiles>({ path: '/policy/v1/files' })
   return (
     <section>
       <h2>Proposals</h2>
-      <Answered answer={answer} action="read">
-        {({ command, result: { proposals } }) => (
-          <>
-            {proposals.length === 0 && <p>No change is proposed.</p>}
-            {proposals.map((proposal) => (
-              <ProposalView key={proposal.proposal} proposal={proposal} />
-            ))}
-            <Command text={command} />
-          </>
-        )}
+      <Answered answer={inForce} action="read">
+        {({ source }) =>
+          source === 'published' ? (
+            <ProposalList />
+          ) : (
+            <p>The policy of this server is a folder: its changes are proposed where the folder is kept.</p>
+          )
+        }
       </Answered>
     </section>
+  )
+}
+
+function ProposalList() {
+  const answer = useAnswer<Told<{ readonly proposals: readonly Proposal[] }>>({ path: '/policy/v1/proposals' })
+  return (
+    <Answered answer={answer} action="read">
+      {({ command, result: { proposals } }) => (
+        <>
+          {proposals.length === 0 && <p>No change is proposed.</p>}
+          {proposals.map((proposal) => (
+            <ProposalView key={proposal.proposal} proposal={proposal} />
+          ))}
+          <Command text={command} />
+        </>
+      )}
+    </Answered>
   )
 }
 

@@ -75,7 +75,7 @@ const COLUMNS: readonly Column<DecisionRecord>[] = [
   { title: 'Time', width: 190, show: ({ time }) => dateTime(time) },
   { title: 'Outcome', width: 80, show: ({ outcome }) => outcome, meaning: ({ outcome }) => MEANINGS[outcome] },
   { title: 'Status', width: 60, show: ({ status }) => status },
-  { title: 'Caller', width: 130, show: ({ subject }) => subject ?? 'nobody known' },
+  { title: 'Caller', width: 130, show: ({ subject, authentication = '' }) => subject ?? authentication },
   { title: 'Request', width: 280, show: ({ method, route }) => `${method} ${route ?? ''}`, isCode: true },
   { title: 'Action', width: 130, show: ({ resource = '', action = '' }) => `${resource} ${action}` },
   { title: 'Lines', width: 160, show: ({ rules = [] }) => rules.join(' '), isCode: true },

@@ -14,7 +14,6 @@ export function Overview() {
   return (
     <div class="sheet">
       <InForce />
-      <Instances />
       <Check />
       <Refusals />
     </div>
@@ -39,6 +38,7 @@ function InForce() {
               <dt>Files</dt>
               <dd>{Object.keys(files).join(', ')}</dd>
             </dl>
+            {source === 'published' && <Instances />}
             {faults.map((fault) => (
               <p key={fault} class="key wrong wide">
                 {fault}
@@ -51,14 +51,14 @@ function InForce() {
   )
 }
 
-/** A policy that is a folder has none. */
+/** Those that follow the published versions. */
 function Instances() {
   const answer = useAnswer<Told<{ readonly instances: readonly Instance[] }>>({ path: '/policy/v1/instances' })
   if (answer.kind !== 'told' || answer.value.result.instances.length === 0) return null
   const { command, result } = answer.value
   return (
-    <section>
-      <h2>Instances</h2>
+    <>
+      <h3>Instances</h3>
       <ul class="plain">
         {result.instances.map(({ instance, state, sequence, faults }) => (
           <li key={instance}>
@@ -68,7 +68,7 @@ function Instances() {
         ))}
       </ul>
       <Command text={command} />
-    </section>
+    </>
   )
 }
 
@@ -171,8 +171,9 @@ function byMinute(records: readonly DecisionRecord[], since: Date) {
   const start = Math.floor(since.getTime() / 1000)
   const counts = new Array<number>(MINUTES).fill(0)
   for (const { time } of records) {
-    const minute = Math.floor((Date.parse(time) / 1000 - start) / 60)
-    if (minute in counts) counts[minute] = (counts[minute] ?? 0) + 1
+    // The last one goes on while the page is made.
+    const minute = Math.min(Math.floor((Date.parse(time) / 1000 - start) / 60), MINUTES - 1)
+    if (minute >= 0) counts[minute] = (counts[minute] ?? 0) + 1
   }
   return { seconds: counts.map((_, i) => start + 60 * i), values: counts }
 }

@@ -21,7 +21,7 @@ export function drawCurve(place: HTMLElement, { seconds, values }: CurveData): (
       cursor: { show: false },
       scales: { y: { range: (_plot, _least, most) => [0, Math.max(1, most)] } },
       axes: [axis, { ...axis, size: 40 }],
-      series: [{}, { stroke: color, fill: 'rgb(200 60 50 / 20%)', width: 2 }],
+      series: [{}, { stroke: color, fill: 'rgb(200 60 50 / 20%)', width: 2, points: { show: false } }],
     },
     [[...seconds], [...values]],
     place,
