@@ -54,7 +54,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   store: 8300,
   policy: 3300,
   decide: 4950,
-  resources: 4200,
+  resources: 4250,
   present: 600,
   base: 1200,
   lsp: 1600,

@@ -52,6 +52,18 @@ describe('a change of the policy over HTTP', () => {
     expect((await ask('publish', { number: 1 })).body.result.version).to.equal(2)
     await until(async () => (await ask('files')).body.files['policy.csv'].includes(WIDER))
     expect((await ask('versions')).body.result.versions[0].number).to.equal(2)
+    const first = (await ask('version', { version: 'database:1' })).body.result.files['policy.csv']
+    const second = (await ask('version', { version: 'database:' })).body.result.files['policy.csv']
+    expect([first.includes(WIDER), second.includes(WIDER)]).to.deep.equal([false, true])
+    const proposed = (await ask('version', { proposal: 1 })).body
+    expect(proposed.command).to.equal('sallyport policy export --proposal=1 version')
+    expect(proposed.result.files['policy.csv']).to.equal(second)
+    const compared = (await ask('compare', { from: 'database:1', to: 'database:2' })).body
+    expect(compared.command).to.equal('sallyport policy diff database:1 database:2')
+    expect(JSON.stringify(compared.result)).to.contain('widening')
+    for (const from of ['policies', '/etc', 'main', 'database:x']) {
+      expect((await ask('compare', { from, to: 'database:' })).status, from).to.equal(400)
+    }
     expect((await ask('instances')).body.result.instances).to.have.length(1)
   })
 

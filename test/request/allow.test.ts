@@ -37,6 +37,7 @@ const ALLOW: Readonly<Record<string, string>> = {
       ...[
         'approve',
         'block',
+        'compare',
         'decisions',
         'draft',
         'explain',
@@ -47,7 +48,7 @@ const ALLOW: Readonly<Record<string, string>> = {
         'propose',
         'publish',
       ],
-      ...['reject', 'replay', 'report', 'review', 'unblock', 'usage', 'who', 'withdraw'],
+      ...['reject', 'replay', 'report', 'review', 'unblock', 'usage', 'version', 'who', 'withdraw'],
     ].map((one) => [`/policy/v1/${one}`, 'POST, OPTIONS']),
   ),
   '/access/v1/evaluation': 'POST, OPTIONS',

@@ -66,6 +66,18 @@ const FILES: JsonObject = {
   }),
 }
 
+const VERSION: JsonObject = {
+  description: '`database:` for the last version, or `database:` with a number or a revision.',
+  type: 'string',
+  pattern: '^database:(\\d{1,9}|[0-9a-f]{16})?$',
+}
+
+const VERSION_FILES: JsonObject = {
+  title: 'PolicyVersionFiles',
+  description: 'What the command says, and the texts of the files.',
+  ...ofCommand({ type: 'object', properties: { files: TEXTS }, required: ['files'], additionalProperties: true }),
+}
+
 const DECISIONS: JsonObject = {
   title: 'PolicyDecisions',
   description: 'Decision records, the newest last.',
@@ -143,6 +155,19 @@ const QUESTIONS: readonly PolicyQuestion[] = [
     action: 'read',
     summary: 'Get who can do what',
     takes: { optional: { roles: SOME, resources: SOME, relation: ONE, with: ONE, at: TIME } },
+  },
+  {
+    name: 'version',
+    action: 'read',
+    summary: 'Get the files of a version or of a proposal',
+    takes: { optional: { version: VERSION, proposal: NUMBER } },
+    gives: VERSION_FILES,
+  },
+  {
+    name: 'compare',
+    action: 'read',
+    summary: 'Compare two versions of the policy',
+    takes: { required: { from: VERSION, to: VERSION } },
   },
   {
     name: 'review',

@@ -10,6 +10,8 @@ const OF_PUBLISHED: ReadonlySet<string> = new Set([
   'instances',
   'proposals',
   'review',
+  'compare',
+  'version',
   'propose',
   'approve',
   'reject',

@@ -4,7 +4,7 @@
  * broken.
  */
 import { type ChildProcess, fork } from 'node:child_process'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import type { Environment } from '../../base/command-process.ts'
@@ -82,7 +82,8 @@ export class Questions implements PolicyQuestions {
     return this.#underWay.run(caller, () => {
       const mine = this.#turn.then(() => {
         gone.throwIfAborted()
-        return name === 'draft' ? this.#draft(asked, gone) : this.#ofCommand(name, asked, gone)
+        if (name === 'draft') return this.#draft(asked, gone)
+        return name === 'version' ? this.#version(asked, gone) : this.#ofCommand(name, asked, gone)
       })
       this.#turn = mine.catch(() => undefined)
       return mine
@@ -120,6 +121,19 @@ export class Questions implements PolicyQuestions {
     const policies = line.ofFolder || this.isPublished ? config.policies : join(await this.#inForce(), 'policies')
     const { shown } = lineIn(draft && 'draft')
     return answerText({ ...line, shown }, await this.#run(line.argv, policies, gone))
+  }
+
+  /** The files of a version, or of a proposal, beside what the command says. */
+  async #version(asked: QuestionBody, gone: AbortSignal): Promise<string> {
+    const folder = join(await this.#inForce(), 'version')
+    await rm(folder, { recursive: true, force: true })
+    const line = commandOf('version', { ...asked, folder })
+    const { shown } = commandOf('version', { ...asked, folder: 'version' })
+    const said = await this.#run(line.argv, this.#parts.config.policies, gone)
+    const names = (await readdir(folder)).toSorted()
+    const texts = await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name), 'utf8')]))
+    const result = { ...JSON.parse(said.stdout), files: Object.fromEntries(texts) }
+    return answerText({ ...line, shown }, { ...said, stdout: JSON.stringify(result) })
   }
 
   /** The findings of a copy of the files in force with changes, and what the changes mean. */

@@ -29,6 +29,8 @@ const COMMANDS: Readonly<Record<string, QuestionCommand>> = {
   versions: { words: ['policy', 'history'], ofFolder: true },
   instances: { words: ['policy', 'status'], ofFolder: true },
   proposals: { words: ['policy', 'proposals'], ofFolder: true },
+  compare: { words: ['policy', 'diff'], places: ['from', 'to'] },
+  version: { words: ['policy', 'export'], options: { from: 'version', proposal: 'proposal' }, places: ['folder'] },
   review: { words: ['policy', 'review'], places: ['number'], ofFolder: true },
   matrix: {
     words: ['policy', 'matrix'],
