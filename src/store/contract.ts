@@ -137,7 +137,7 @@ export interface Store {
    */
   inOneReadTransaction<T>(work: () => T): T
   /** The same as it would be right after this write, which isn't done. Throws what the write would throw. */
-  lookupAfter(permit: Permit<'create'> | Permit<'update'>, lookup: Lookup): Promise<boolean>
+  lookupAfter(permit: Permit<'create'> | Permit<'update'>, lookup: Lookup, whose?: string): Promise<boolean>
   /** The object that was created under the key in the last 24 hours. */
   kept(key: ReplayKey): Promise<Kept | undefined>
   /**

@@ -112,8 +112,9 @@ function factsFrom({ resources, store }: Gate, { caller, address = '' }: Accepte
 }
 
 /**
- * Gets the facts that further steps ask for: as they are, or as they will be right after a write. Most relations don't
- * look at objects of the written resource.
+ * Gets the facts that further steps ask for, in the turn of this caller: as they are, or as they will be right after a
+ * write. Most relations don't look at objects of the written resource. A client that is gone takes its turns, as its
+ * write is done.
  */
 export function askFacts<T>(
   gate: WriteGate,
@@ -122,10 +123,17 @@ export function askFacts<T>(
   written?: Permit<'create'> | Permit<'update'>,
 ): T | Promise<T> {
   const facts = factsFrom(gate, asked)
-  if (!written) return withFacts(steps, facts)
+  const turn = <F>(work: () => F | Promise<F>) => inTurn(gate, asked, neverGone, work)
+  if (!written) return turn(() => withFacts(steps, facts))
   return withFacts(steps, {
     ...facts,
     lookup: (lookup, relation) =>
-      looksAt(lookup, written.resource) ? gate.store.lookupAfter(written, lookup) : facts.lookup(lookup, relation),
+      looksAt(lookup, written.resource)
+        ? gate.store.lookupAfter(written, lookup, callerKey({ caller: asked.caller, address: asked.address ?? '' }))
+        : turn(() => facts.lookup(lookup, relation)),
   })
+}
+
+function neverGone(): AbortSignal {
+  return new AbortController().signal
 }

@@ -173,7 +173,7 @@ export class PostgresStore implements Store {
     return work()
   }
 
-  async lookupAfter(permit: Permit<'create'> | Permit<'update'>, lookup: Lookup): Promise<boolean> {
+  async lookupAfter(permit: Permit<'create'> | Permit<'update'>, lookup: Lookup, whose?: string): Promise<boolean> {
     const { objects, queried } = tableOf(this.#engine, permit.resource)
     const { id, version, document } = permit
     const written = { id, version: version + 1, updatedAt: this.#timeOf({}), document }
@@ -186,7 +186,7 @@ export class PostgresStore implements Store {
       const isCurrent = permit.kind === 'create' ? 'true' : objects.hasVersionSql(id, version, to)
       return `select ${isCurrent}, ${objects.takenSql(written, to)}, ${lookupIn(lookup, tables, to)}`
     })
-    const [[current, taken, holds] = []] = await this.#answerOf(lookup, asked)
+    const [[current, taken, holds] = []] = await this.#answerOf(lookup, asked, whose)
     if (current !== true) throw new StaleObject()
     if (typeof taken === 'string') throw new UniqueTaken(decodeText(taken))
     return holds === true
