@@ -294,6 +294,16 @@ describe('architecture', () => {
     expect(overBudget(sizesOfRooms(), BUDGETS)).to.deep.equal([])
   })
 
+  it('the console in packages/ stays within its budget of code lines', () => {
+    const folder = join(ROOT, 'packages/console/src')
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+      /\.(tsx?|css)$/.test(name),
+    )
+    const lines = files.reduce((sum, name) => sum + codeLines(readFileSync(join(folder, name), 'utf8')), 0)
+    expect(files.length).to.be.greaterThan(30)
+    expect(overBudget(new Map([['console', lines]]), { console: 3000 })).to.deep.equal([])
+  })
+
   it('a room that grows, or a new room, would be found', () => {
     const sizes = new Map([
       ['decide', 11],

@@ -11,7 +11,7 @@ import { expect } from 'chai'
 import { embeddedKeyIn } from '../../bench/fixture/embedded-key.ts'
 import { issueToken } from '../../src/identity/tokens/issue-token.ts'
 import { removeFolder } from '../ends-with-tests.ts'
-import { type RedisServer, startRedis } from '../redis.ts'
+import { freePort, type RedisServer, startRedis } from '../redis.ts'
 import { until } from '../until.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -138,6 +138,18 @@ describe('serve --workers 2', () => {
     expect(text).to.match(/sallyport_policy_info\{revision="[0-9a-f]+"\} 1\n/)
     await until(async () => (await recordsIn(folder)).length === 30)
     expect(new Set((await recordsIn(folder)).map(({ requestId }) => requestId)).size).to.equal(30)
+  })
+
+  it('serve the console together, also while one is started again', async () => {
+    const port = String(await freePort())
+    const { child } = await start({ CONSOLE_PORT: port })
+    const ask = async () =>
+      (await fetch(`http://127.0.0.1:${port}/access`, { headers: { connection: 'close' } })).status
+    const statuses = await Promise.all(Array.from({ length: 8 }, ask))
+    const [one = 0] = await childrenOf(child)
+    process.kill(one, 'SIGKILL')
+    await until(async () => !(await childrenOf(child)).includes(one))
+    expect([...statuses, await ask()]).to.deep.equal(new Array(9).fill(200))
   })
 
   it('drains all when it is told to stop, and ends with 0', async () => {

@@ -154,7 +154,7 @@ export interface Change {
   readonly sentence: string
 }
 
-interface Diff {
+export interface Diff {
   readonly changes: readonly Change[]
   /** Why there is nothing to compare. */
   readonly refused: readonly string[]

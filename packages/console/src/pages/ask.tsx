@@ -6,8 +6,10 @@ import { Answered } from '../parts/answered.tsx'
 import { Command } from '../parts/command.tsx'
 import { Choice, Field } from '../parts/field.tsx'
 import { Prose } from '../parts/prose.tsx'
+import { QuestionForm } from '../parts/question-form.tsx'
 import { linesByFile, SourceLines } from '../parts/source-lines.tsx'
-import { go, useAddress } from '../shell/address.ts'
+import { Table } from '../parts/table.tsx'
+import { useAddress } from '../shell/address.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
@@ -29,14 +31,9 @@ export function Ask() {
   const body = bodyOf(query)
   const question = requestId ? { path: '/policy/v1/explain-record', body: { requestId } } : undefined
   const answer = useAnswer<Told<Explained>>(question ?? (body && { path: '/policy/v1/explain', body }))
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault()
-    const form = new FormData(event.currentTarget as HTMLFormElement)
-    go('/ask', Object.fromEntries([...form].map(([name, value]) => [name, String(value).trim()])))
-  }
   return (
     <div class="sheet">
-      <form key={query.toString()} class="question" onSubmit={submit}>
+      <QuestionForm key={query.toString()} path="/ask" submit="Explain">
         <Choice label="Method" name="method" value={query.get('method') ?? 'GET'} options={METHODS} />
         <Field
           label="Path"
@@ -49,10 +46,7 @@ export function Ask() {
         {FIELDS.map(({ name, label, placeholder }) => (
           <Field key={name} label={label} name={name} placeholder={placeholder} value={query.get(name) ?? ''} />
         ))}
-        <button type="submit" class="first">
-          Explain
-        </button>
-      </form>
+      </QuestionForm>
       <Answered answer={answer} action="explain">
         {({ command, result }) => <Explanation command={command} explained={result} />}
       </Answered>
@@ -161,55 +155,34 @@ function Facts({ explained: { relations, conditions } }: { readonly explained: E
   const facts = [...relations, ...conditions]
   if (facts.length === 0) return null
   return (
-    <table>
-      <caption>Relations and conditions</caption>
-      <thead>
-        <tr>
-          <th scope="col">Name</th>
-          <th scope="col">Holds</th>
-          <th scope="col">Why</th>
+    <Table title="Relations and conditions" heads={['Name', 'Holds', 'Why']}>
+      {facts.map(({ name, holds, why }) => (
+        <tr key={name}>
+          <th scope="row" class="mono">
+            {name}
+          </th>
+          <td>{HOLDS.get(holds)}</td>
+          <td>
+            <Prose text={why} />
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {facts.map(({ name, holds, why }) => (
-          <tr key={name}>
-            <th scope="row" class="mono">
-              {name}
-            </th>
-            <td>{HOLDS.get(holds)}</td>
-            <td>
-              <Prose text={why} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   )
 }
 
 function Cases({ explained: { cases } }: { readonly explained: Explained }) {
   if (cases.length === 0) return null
   return (
-    <table>
-      <caption>Answers by what holds</caption>
-      <thead>
-        <tr>
-          <th scope="col">If exactly these hold</th>
-          <th scope="col">Outcome</th>
-          <th scope="col">Status</th>
-          <th scope="col">Lines</th>
+    <Table title="Answers by what holds" heads={['If exactly these hold', 'Outcome', 'Status', 'Lines']}>
+      {cases.map(({ relations, conditions, outcome, answer, rules }) => (
+        <tr key={[...relations, ...conditions].join()}>
+          <th scope="row">{[...relations, ...conditions].join(', ') || 'none'}</th>
+          <td class={outcome === 'allow' ? 'all' : 'no'}>{outcome === 'allow' ? 'allowed' : 'refused'}</td>
+          <td>{answer?.status}</td>
+          <td class="mono">{rules.join(' ')}</td>
         </tr>
-      </thead>
-      <tbody>
-        {cases.map(({ relations, conditions, outcome, answer, rules }) => (
-          <tr key={[...relations, ...conditions].join()}>
-            <th scope="row">{[...relations, ...conditions].join(', ') || 'none'}</th>
-            <td class={outcome === 'allow' ? 'all' : 'no'}>{outcome === 'allow' ? 'allowed' : 'refused'}</td>
-            <td>{answer?.status}</td>
-            <td class="mono">{rules.join(' ')}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   )
 }

@@ -1,11 +1,13 @@
 /** The versions of the policy, and the changes that wait for people. Keys approve on a command line, not here. */
 import { useState } from 'preact/hooks'
 import type { Told } from '../api/ask.ts'
-import type { Change, PolicyFiles, Proposal, Review, Version } from '../api/types.ts'
+import type { PolicyFiles, Proposal, Review, Version } from '../api/types.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { Answered } from '../parts/answered.tsx'
 import { Command } from '../parts/command.tsx'
+import { ChangeList } from '../parts/lines.tsx'
 import { Prose } from '../parts/prose.tsx'
+import { Table } from '../parts/table.tsx'
 import { dateTime } from '../parts/time.ts'
 
 export function Changes() {
@@ -83,11 +85,7 @@ function ReviewOf({ number }: { readonly number: number }) {
     <Answered answer={answer} action="read">
       {({ command, result: { diff, missing = [] } }) => (
         <>
-          <ul class="plain">
-            {(diff?.changes ?? []).map((change) => (
-              <ChangeLine key={change.sentence} change={change} />
-            ))}
-          </ul>
+          <ChangeList changes={diff?.changes ?? []} />
           {missing.map(({ sentence }) => (
             <p key={sentence}>
               Still needed: <Prose text={sentence} />
@@ -97,14 +95,6 @@ function ReviewOf({ number }: { readonly number: number }) {
         </>
       )}
     </Answered>
-  )
-}
-
-function ChangeLine({ change: { sentence, direction } }: { readonly change: Change }) {
-  return (
-    <li>
-      <span class={`key ${direction}`}>{direction}</span> <Prose text={sentence} />
-    </li>
   )
 }
 
@@ -128,28 +118,17 @@ function Versions() {
 
 function VersionTable({ versions }: { readonly versions: readonly Version[] }) {
   return (
-    <table>
-      <thead>
-        <tr>
-          {['Version', 'Time', 'By', 'Kind', 'Reason', 'Revision'].map((head) => (
-            <th key={head} scope="col">
-              {head}
-            </th>
-          ))}
+    <Table title="The newest first" heads={['Version', 'Time', 'By', 'Kind', 'Reason', 'Revision']}>
+      {versions.map(({ number, time, user, kind, reason, of, revision }) => (
+        <tr key={number}>
+          <th scope="row">{number}</th>
+          <td>{dateTime(time)}</td>
+          <td>{user}</td>
+          <td>{of === null ? kind : `${kind} to ${of}`}</td>
+          <td>{reason}</td>
+          <td class="mono">{revision}</td>
         </tr>
-      </thead>
-      <tbody>
-        {versions.map(({ number, time, user, kind, reason, of, revision }) => (
-          <tr key={number}>
-            <th scope="row">{number}</th>
-            <td>{dateTime(time)}</td>
-            <td>{user}</td>
-            <td>{of === null ? kind : `${kind} to ${of}`}</td>
-            <td>{reason}</td>
-            <td class="mono">{revision}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   )
 }

@@ -1,5 +1,5 @@
 /** The decision log: who asked for what, and what the server answered. A record opens its explanation. */
-import { useMemo, useState } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import type { Told } from '../api/ask.ts'
 import { useFollowed } from '../api/follow.ts'
 import type { DecisionRecord } from '../api/types.ts'
@@ -7,6 +7,7 @@ import { useAnswer } from '../api/use-answer.ts'
 import { Answered } from '../parts/answered.tsx'
 import { Command } from '../parts/command.tsx'
 import { Choice, Field } from '../parts/field.tsx'
+import { QuestionForm } from '../parts/question-form.tsx'
 import { dateTime } from '../parts/time.ts'
 import { type Column, Windowed } from '../parts/windowed.tsx'
 import { go, setFilter, useAddress } from '../shell/address.ts'
@@ -15,24 +16,17 @@ import { go, setFilter, useAddress } from '../shell/address.ts'
 const SOUGHT = ['subject', 'resource', 'outcome', 'since'] as const
 
 export function Decisions() {
-  const { query } = useAddress()
-  const [turn, setTurn] = useState(0)
+  const { query, step: turn } = useAddress()
   const given = SOUGHT.flatMap((name) => (query.get(name) ? [[name, query.get(name)]] : []))
   const body = { ...Object.fromEntries(given), limit: 1000 }
   const answer = useAnswer<Told<Records>>({ path: '/policy/v1/decisions', body, turn })
   const isFollowing = query.has('follow')
   const { since: _since, limit: _limit, ...filter } = body as Record<string, unknown>
   const followed = useFollowed(isFollowing ? filter : undefined)
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault()
-    const form = new FormData(event.currentTarget as HTMLFormElement)
-    go('/decisions', Object.fromEntries([...form].map(([name, value]) => [name, String(value).trim()])))
-    setTurn(turn + 1)
-  }
   const value = (name: string) => query.get(name) ?? ''
   return (
     <div class="tall">
-      <form key={query.toString()} class="question" onSubmit={submit}>
+      <QuestionForm key={query.toString()} path="/decisions" submit="Find">
         <Field label="Caller" name="subject" value={value('subject')} placeholder="alice" isFilter />
         <Field label="Resource" name="resource" value={value('resource')} placeholder="orders" />
         <Choice
@@ -54,10 +48,7 @@ export function Decisions() {
           />{' '}
           follow
         </label>
-        <button type="submit" class="first">
-          Find
-        </button>
-      </form>
+      </QuestionForm>
       <Answered answer={answer} action="read-decisions">
         {({ command, result: { records } }) => (
           <RecordList command={command} records={[...records, ...followed]} line={value('line')} />

@@ -1,9 +1,10 @@
 /** What a draft means: its findings, its guarantees, and the changes in sentences. */
 import { useEffect, useState } from 'preact/hooks'
-import type { Change, Drafted, Finding } from '../api/types.ts'
+import type { Diff, Drafted, Finding } from '../api/types.ts'
 import type { Answer } from '../api/use-answer.ts'
 import { Answered } from '../parts/answered.tsx'
 import { Command } from '../parts/command.tsx'
+import { ChangeList, FindingText } from '../parts/lines.tsx'
 import { Prose } from '../parts/prose.tsx'
 
 interface DraftMeaningProps {
@@ -25,11 +26,7 @@ export function DraftMeaning({ answer, show }: DraftMeaningProps) {
         {({ check, diff }) => (
           <>
             <h2>Changes</h2>
-            {diff ? (
-              <Changes changes={diff.result.changes} refused={diff.result.refused} />
-            ) : (
-              <p>Correct the errors first.</p>
-            )}
+            {diff ? <Changes {...diff.result} /> : <p>Correct the errors first.</p>}
             <h2>Findings</h2>
             {check.result.findings.length === 0 && <p>Nothing is found.</p>}
             {check.result.findings.map((finding) => (
@@ -39,11 +36,7 @@ export function DraftMeaning({ answer, show }: DraftMeaningProps) {
                 class="finding"
                 onClick={() => show(finding)}
               >
-                <span class={`key ${finding.severity === 'error' ? 'wrong' : 'unstated'}`}>{finding.severity}</span>{' '}
-                <span class="mono">
-                  {finding.file}:{finding.line}
-                </span>{' '}
-                <Prose text={finding.hint === undefined ? finding.message : `${finding.message}: ${finding.hint}`} />
+                <FindingText finding={finding} />
               </button>
             ))}
             {check.result.guarantees
@@ -61,20 +54,16 @@ export function DraftMeaning({ answer, show }: DraftMeaningProps) {
   )
 }
 
-function Changes({ changes, refused }: { readonly changes: readonly Change[]; readonly refused: readonly string[] }) {
+function Changes({ changes, refused }: Diff) {
   return (
-    <ul class="plain" role="status">
-      {changes.length === 0 && refused.length === 0 && <li>No request is answered in another way.</li>}
+    <>
+      {changes.length === 0 && refused.length === 0 && <p role="status">No request is answered in another way.</p>}
       {refused.map((sentence) => (
-        <li key={sentence}>
+        <p key={sentence}>
           <Prose text={sentence} />
-        </li>
+        </p>
       ))}
-      {changes.map(({ sentence, direction }) => (
-        <li key={sentence}>
-          <span class={`key ${direction}`}>{direction}</span> <Prose text={sentence} />
-        </li>
-      ))}
-    </ul>
+      <ChangeList changes={changes} />
+    </>
   )
 }

@@ -1,11 +1,12 @@
 /** What is in force, since when, whether it is well, and what was refused in the last hour. */
 import { useMemo } from 'preact/hooks'
 import type { Told } from '../api/ask.ts'
-import type { Checked, DecisionRecord, Finding, Guarantee, Instance, PolicyFiles } from '../api/types.ts'
+import type { Checked, DecisionRecord, Guarantee, Instance, PolicyFiles } from '../api/types.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { Answered } from '../parts/answered.tsx'
 import { Command } from '../parts/command.tsx'
 import { LazyCurve } from '../parts/lazy-curve.tsx'
+import { FindingText } from '../parts/lines.tsx'
 import { Prose } from '../parts/prose.tsx'
 import { dateTime } from '../parts/time.ts'
 import { Link } from '../shell/link.tsx'
@@ -85,7 +86,9 @@ function Check() {
             </p>
             <ul class="plain">
               {findings.map((finding) => (
-                <FindingLine key={`${finding.file}:${finding.line}:${finding.code}`} finding={finding} />
+                <li key={`${finding.file}:${finding.line}:${finding.code}`}>
+                  <FindingText finding={finding} />
+                </li>
               ))}
             </ul>
             {guarantees.length === 0 && (
@@ -103,18 +106,6 @@ function Check() {
         )}
       </Answered>
     </section>
-  )
-}
-
-function FindingLine({ finding: { file, line, severity, message, code, hint } }: { readonly finding: Finding }) {
-  return (
-    <li>
-      <span class={`key ${severity === 'error' ? 'wrong' : 'unstated'}`}>{severity}</span>{' '}
-      <span class="mono">
-        {file}:{line}
-      </span>{' '}
-      <Prose text={hint === undefined ? message : `${message}: ${hint}`} /> <span class="quiet">{code}</span>
-    </li>
   )
 }
 

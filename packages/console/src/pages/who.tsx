@@ -1,13 +1,14 @@
 /** Who can do something, and what a person can do. */
-import type { ComponentChildren } from 'preact'
 import type { Told } from '../api/ask.ts'
 import type { CanDo, WhoCan } from '../api/types.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { Answered } from '../parts/answered.tsx'
 import { Command } from '../parts/command.tsx'
 import { Choice, Field } from '../parts/field.tsx'
+import { QuestionForm } from '../parts/question-form.tsx'
+import { Table } from '../parts/table.tsx'
 import { dateTime } from '../parts/time.ts'
-import { go, useAddress } from '../shell/address.ts'
+import { useAddress } from '../shell/address.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
@@ -18,39 +19,23 @@ export function Who() {
     <div class="sheet">
       <section>
         <h2>Who can do it</h2>
-        <Question key={`who ${query}`} submit="Find who">
+        <QuestionForm key={`who ${query}`} path="/who" submit="Find who">
           <Choice label="Method" name="method" value={value('method') || 'GET'} options={METHODS} />
           <Field label="Path" name="path" value={value('path')} placeholder="/api/orders/17" isRequired isFilter />
           <Field label="Field" name="field" value={value('field')} placeholder="all" />
-        </Question>
+        </QuestionForm>
         {value('path') !== '' && (
           <WhoAnswer method={value('method') || 'GET'} path={value('path')} field={value('field')} />
         )}
       </section>
       <section>
         <h2>What a person can do</h2>
-        <Question key={`of ${query}`} submit="Find what">
+        <QuestionForm key={`of ${query}`} path="/who" submit="Find what">
           <Field label="Caller" name="subject" value={value('subject')} placeholder="user:zoe" isRequired />
-        </Question>
+        </QuestionForm>
         {value('subject') !== '' && <OfAnswer subject={value('subject')} />}
       </section>
     </div>
-  )
-}
-
-function Question({ submit, children }: { readonly submit: string; readonly children: ComponentChildren }) {
-  const ask = (event: SubmitEvent) => {
-    event.preventDefault()
-    const form = new FormData(event.currentTarget as HTMLFormElement)
-    go('/who', Object.fromEntries([...form].map(([name, value]) => [name, String(value).trim()])))
-  }
-  return (
-    <form class="question" onSubmit={ask}>
-      {children}
-      <button type="submit" class="first">
-        {submit}
-      </button>
-    </form>
   )
 }
 
@@ -123,29 +108,5 @@ function OfAnswer({ subject }: { readonly subject: string }) {
         </>
       )}
     </Answered>
-  )
-}
-
-interface TableProps {
-  readonly title: string
-  readonly heads: readonly string[]
-  readonly children: ComponentChildren
-}
-
-function Table({ title, heads, children }: TableProps) {
-  return (
-    <table>
-      <caption>{title}</caption>
-      <thead>
-        <tr>
-          {heads.map((head) => (
-            <th key={head} scope="col">
-              {head}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>{children}</tbody>
-    </table>
   )
 }

@@ -4,13 +4,17 @@ import { createStore, useStore } from '../parts/store.ts'
 interface Address {
   readonly path: string
   readonly query: URLSearchParams
+  /** Another one when somebody opened a page or asked, even if they asked for the same. */
+  readonly step: number
 }
+
+let step = 0
 
 const address = createStore(read())
 window.addEventListener('popstate', () => address.set(read()))
 
 function read(): Address {
-  return { path: location.pathname, query: new URLSearchParams(location.search) }
+  return { path: location.pathname, query: new URLSearchParams(location.search), step }
 }
 
 export function useAddress(): Address {
@@ -19,6 +23,7 @@ export function useAddress(): Address {
 
 /** Opens a page; empty values stay out of its address. */
 export function go(path: string, query: Readonly<Record<string, string>> = {}): void {
+  step += 1
   history.pushState(null, '', hrefOf(path, query))
   address.set(read())
 }
