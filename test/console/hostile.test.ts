@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Page, Request } from 'playwright-core'
 import { PAGES } from '../../packages/console/src/pages.ts'
 import { DEMO_PASSWORD } from '../../src/server/parts/demo.ts'
 import { startChromium } from '../chromium.ts'
@@ -124,12 +124,33 @@ describe('the console among hostile names and lost connections', () => {
     const hash = await CHEAP_PASSWORDS.hash(DEMO_PASSWORD)
     await server.app.directory.setPassword('ada', { hash, oneTime: false })
     await typeFirst(page, '# typed after')
-    await page.getByRole('dialog', { name: 'Sign in again' }).waitFor()
+    const dialog = page.getByRole('dialog', { name: 'Sign in again' })
+    await dialog.waitFor()
+    for (const key of ['Escape', 'Escape', 'Escape']) await page.keyboard.press(key)
+    expect(await dialog.isVisible()).to.equal(true)
     expect(await page.getByLabel('E-mail').inputValue()).to.equal('ada@example.com')
     await signIn(page, 'ada')
     await page.getByText('No request is answered in another way.').waitFor()
     const lines = await page.locator('.cm-line').allInnerTexts()
     expect(lines.slice(0, 2)).to.deep.equal(['# typed after', '# typed before'])
+    await close()
+  })
+
+  it('goes on when the access token is no longer taken, with the refresh token, and asks for nothing', async () => {
+    const { page, close } = await openConsole(browser, server, { as: 'audrey' })
+    const asked = '**/policy/v1/matrix'
+    const headersOf = (request: Request) => ({ ...request.headers(), authorization: 'Bearer expired' })
+    await page.route(asked, (route) => route.continue({ headers: headersOf(route.request()) }), { times: 1 })
+    const answers: string[] = []
+    page.on('response', (answer) => answers.push(`${answer.status()} ${new URL(answer.url()).pathname}`))
+    await page.getByRole('link', { name: 'Access' }).click()
+    await page.getByRole('grid').waitFor()
+    expect(answers.filter((answer) => /tokens|matrix/.test(answer))).to.deep.equal([
+      '401 /policy/v1/matrix',
+      '200 /api/tokens',
+      '200 /policy/v1/matrix',
+    ])
+    expect(await page.getByRole('dialog').count()).to.equal(0)
     await close()
   })
 

@@ -20,8 +20,12 @@ export function Dialog({ label, close, children }: DialogProps) {
     event.preventDefault()
     close?.()
   }
+  // A browser may close it all the same, at a second Escape.
+  const stay = () => {
+    if (!close && dialog.current?.isConnected) dialog.current.showModal()
+  }
   return (
-    <dialog ref={dialog} aria-label={label} onCancel={cancel}>
+    <dialog ref={dialog} aria-label={label} onCancel={cancel} onClose={stay}>
       {children}
     </dialog>
   )
