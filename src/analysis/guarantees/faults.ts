@@ -93,8 +93,10 @@ function breakText({ acts }: Breaking): string {
 
 function actText(shown: Break): string {
   const { act, action, fields, resource } = shown
-  const what = action.hasFields && act.fields ? `${namesText(fields)} of ` : ''
-  return `\`${action.name}\` ${what}\`${resource.name}\` where ${situationText(shown)}`
+  // An `always` without fields asks for one field.
+  const all = act.kind === 'always' ? 'any field of ' : ''
+  const what = act.fields ? `${namesText(fields)} of ` : all
+  return `\`${action.name}\` ${action.hasFields ? what : ''}\`${resource.name}\` where ${situationText(shown)}`
 }
 
 export function callerText({ kind, roles, user }: GuaranteedCaller): string {

@@ -96,25 +96,29 @@ export function questionAsked(gate: Gate, { snapshot, blocked }: ActivePolicy, a
 /** A decision that others wait for: callers take turns if it takes long. */
 export function inTurn<T>(
   { slices }: WriteGate,
-  { caller, address = '' }: AcceptedRequest,
+  asked: AcceptedRequest,
   gone: () => AbortSignal,
   decideNow: () => T | Promise<T>,
 ): T | Promise<T> {
-  return slices.decide(() => callerKey({ caller, address }), gone, decideNow)
+  return slices.decide(() => whoseOf(asked), gone, decideNow)
 }
 
-function factsFrom({ resources, store }: Gate, { caller, address = '' }: AcceptedRequest): FactSource {
+const whoseOf = ({ caller, address = '' }: AcceptedRequest) => callerKey({ caller, address })
+
+function factsFrom({ resources, store }: Gate, asked: AcceptedRequest): FactSource {
   return {
     user: (subject) => (resources.byName.has(USERS) ? store.get(USERS, subject) : undefined),
     object: (name, id) => store.get(name, id),
-    lookup: (lookup) => store.lookup(lookup, callerKey({ caller, address })),
+    lookup: (lookup) => store.lookup(lookup, whoseOf(asked)),
   }
 }
 
+/** Whoever is gone takes its turns too, because its write is done. */
+const NEVER = new AbortController().signal
+
 /**
  * Gets the facts that further steps ask for, in the turn of this caller: as they are, or as they will be right after a
- * write. Most relations don't look at objects of the written resource. A client that is gone takes its turns, as its
- * write is done.
+ * write. Most relations don't look at objects of the written resource.
  */
 export function askFacts<T>(
   gate: WriteGate,
@@ -122,18 +126,9 @@ export function askFacts<T>(
   steps: Steps<T>,
   written?: Permit<'create'> | Permit<'update'>,
 ): T | Promise<T> {
-  const facts = factsFrom(gate, asked)
-  const turn = <F>(work: () => F | Promise<F>) => inTurn(gate, asked, neverGone, work)
-  if (!written) return turn(() => withFacts(steps, facts))
-  return withFacts(steps, {
-    ...facts,
-    lookup: (lookup, relation) =>
-      looksAt(lookup, written.resource)
-        ? gate.store.lookupAfter(written, lookup, callerKey({ caller: asked.caller, address: asked.address ?? '' }))
-        : turn(() => facts.lookup(lookup, relation)),
-  })
-}
-
-function neverGone(): AbortSignal {
-  return new AbortController().signal
+  const [{ store }, facts] = [gate, factsFrom(gate, asked)]
+  const lookup: FactSource['lookup'] = (one, by) =>
+    written && looksAt(one, written.resource) ? store.lookupAfter(written, one, whoseOf(asked)) : facts.lookup(one, by)
+  const work = () => withFacts(steps, { ...facts, lookup })
+  return inTurn(gate, asked, () => NEVER, work)
 }

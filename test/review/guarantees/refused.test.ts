@@ -160,7 +160,7 @@ describe('a guarantee that the policy breaks', () => {
       'p, everyone, notes, list, any, *, allow, until=2999-01-01T00:00:00Z\np, anonymous, notes, list, any, *, allow',
     )
     expect((await check()).stdout).to.include(
-      "a caller without a role can't `list` `notes` where no relation holds, from 2999-01-01T00:00:00Z on",
+      "a caller without a role can't `list` any field of `notes` where no relation holds, from 2999-01-01T00:00:00Z on",
     )
   })
 
