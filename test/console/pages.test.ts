@@ -3,6 +3,7 @@ import axe, { type AxeResults } from 'axe-core'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
 import { PAGES } from '../../packages/console/src/pages.ts'
+import { ApprovedPolicies } from '../approvals/people.ts'
 import { startChromium } from '../chromium.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { openConsole, signIn } from './open-console.ts'
@@ -161,6 +162,26 @@ describe('the pages of the console', () => {
     const asked = await server.decisions()
     expect(asked.filter(({ problem }) => problem === 'question-refused')).to.have.length.below(2)
     await close()
+  })
+
+  it('changes shows what a proposal means, what it still needs, and the command that approves it', async () => {
+    const approved = await ApprovedPolicies.make()
+    const published = await approved.published.start({ CONSOLE_PORT: '0' }, { demo: true })
+    const folder = await approved.folderWith('wider', 'p, member, orders, read, any, *, allow\n')
+    const made = await approved.as('ada', 'propose', folder, '--title', 'members read orders')
+    expect(made.code, made.stderr).to.equal(0)
+    const { page, troubles, close } = await openConsole(browser, published, { as: 'audrey', path: '/changes' })
+    await page.getByText(/open 1: members read orders \(ada/).click()
+    await page.getByText(/^widening .*member gains read on orders/).waitFor()
+    await page.getByText(/^2 people of security, because .*: 2 missing, of zoe, tim\.$/).waitFor()
+    await page.getByText(/^Expectations of the matrices that it does not meet: [1-9]/).waitFor()
+    await page.getByText('sallyport policy approve 1').waitFor()
+    await page.getByRole('table', { name: 'The newest first' }).getByRole('rowheader', { name: '1' }).waitFor()
+    await page.getByRole('link', { name: 'Overview' }).click()
+    await page.getByRole('heading', { name: 'Instances' }).waitFor()
+    expect(troubles).to.deep.equal([])
+    await close()
+    await approved.remove()
   })
 
   it('tells who may not look which action is missing', async () => {

@@ -211,5 +211,6 @@ export interface Proposal {
 
 export interface Review {
   readonly diff?: Diff
-  readonly missing?: readonly { readonly sentence: string }[]
+  readonly needs?: readonly { readonly sentence: string; readonly missing: number; readonly open: readonly string[] }[]
+  readonly matrices?: { readonly unmet?: readonly unknown[] }
 }

@@ -79,18 +79,14 @@ function Fields({ kind, fields }: { readonly kind: 'granted' | 'refused'; readon
   )
 }
 
-/** Callers that no role names ask as they are in the matrix. */
+/** A change from one state to another can't be assumed for a set of relations, so it is asked for all. */
 function questionOf({ methods, path, relation, becomes }: MatrixRow, { caller }: MatrixCell): Record<string, string> {
   const [method = 'GET'] = methods
-  return {
-    method,
-    path,
-    ...callerOf(caller),
-    ...(relation === '-' || relation === 'any' ? {} : { relation }),
-    ...(becomes === undefined || relation === '-' ? {} : { relation: '' }),
-  }
+  const isAssumed = becomes === undefined && relation !== '-' && relation !== 'any'
+  return { method, path, ...callerOf(caller), ...(isAssumed && { relation }) }
 }
 
+/** Callers that no role names ask as they are in the matrix. */
 function callerOf(caller: string): Record<string, string> {
   if (caller === 'anonymous') return {}
   if (caller.startsWith('user:')) return { subject: caller.slice('user:'.length) }

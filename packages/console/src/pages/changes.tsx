@@ -83,14 +83,15 @@ function ReviewOf({ number }: { readonly number: number }) {
   const answer = useAnswer<Told<Review>>({ path: '/policy/v1/review', body: { number } })
   return (
     <Answered answer={answer} action="read">
-      {({ command, result: { diff, missing = [] } }) => (
+      {({ command, result: { diff, needs = [], matrices } }) => (
         <>
           <ChangeList changes={diff?.changes ?? []} />
-          {missing.map(({ sentence }) => (
+          {needs.map(({ sentence, missing, open }) => (
             <p key={sentence}>
-              Still needed: <Prose text={sentence} />
+              <Prose text={sentence} />: {missing === 0 ? 'approved' : `${missing} missing, of ${open.join(', ')}`}.
             </p>
           ))}
+          {matrices?.unmet && <p>Expectations of the matrices that it does not meet: {matrices.unmet.length}.</p>}
           <Command text={command} />
         </>
       )}
