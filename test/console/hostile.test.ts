@@ -7,6 +7,7 @@ import { PAGES } from '../../packages/console/src/pages.ts'
 import { DEMO_PASSWORD } from '../../src/server/parts/demo.ts'
 import { startChromium } from '../chromium.ts'
 import { CHEAP_PASSWORDS, startTestServer, type TestServer } from '../server.ts'
+import { until } from '../until.ts'
 import { openConsole, signIn } from './open-console.ts'
 
 const RUN = 'document.title=`ran`'
@@ -175,7 +176,7 @@ describe('the console among hostile names and lost connections', () => {
     await page.clock.runFor(1000)
     const before = server.app.policy.active.revision
     writeFileSync(join(server.folder, 'policies/policy.csv'), POLICY.replace(END, `# changed meanwhile\n${END}`))
-    while (server.app.policy.active.revision === before) await new Promise((resolve) => setTimeout(resolve, 20))
+    await until(() => server.app.policy.active.revision !== before)
     await page.clock.runFor(20_000)
     await page
       .getByText(`The policy in force has changed since you began: it is ${server.app.policy.active.revision}`)

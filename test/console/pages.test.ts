@@ -6,6 +6,7 @@ import { PAGES } from '../../packages/console/src/pages.ts'
 import { ApprovedPolicies } from '../approvals/people.ts'
 import { startChromium } from '../chromium.ts'
 import { startTestServer, type TestServer } from '../server.ts'
+import { until } from '../until.ts'
 import { openConsole, signIn } from './open-console.ts'
 
 /** Bytes over the wire, until the first page has its answers. */
@@ -114,8 +115,10 @@ describe('the pages of the console', () => {
     const token = await server.token('sam', 'support')
     const rows = page.getByRole('gridcell', { name: 'GET /api/orders' })
     // A stream takes a moment to begin, and nothing tells when it has.
-    do await server.ask('GET', '/api/orders', { token })
-    while ((await rows.count()) === 0)
+    await until(async () => {
+      await server.ask('GET', '/api/orders', { token })
+      return (await rows.count()) > 0
+    })
     await page.reload()
     await signIn(page, 'audrey')
     await rows.first().waitFor()
