@@ -120,7 +120,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     config,
     log: createLog('debug', collect(log)),
     passwords: CHEAP_PASSWORDS,
-    questions: { environment: { ...process.env, ...env } },
+    questions: { environment: { ...process.env, ...env }, folder },
     ...rest,
   })
   if (demo && !rest.passwords) await makeDemoCheap(app)

@@ -46,6 +46,8 @@ const OF_LOGS: ReadonlySet<string> = new Set(['usage', 'replay'])
 export interface QuestionOptions {
   /** What the commands see, beside the settings of the server; that of this process when not given. */
   readonly environment?: Environment
+  /** Where the commands run, and look for matrices; that of this process when not given. */
+  readonly folder?: string
   readonly patienceMs?: number
   readonly idleMs?: number
 }
@@ -242,6 +244,7 @@ export class Questions implements PolicyQuestions {
 
   #start(): ChildProcess {
     const child = fork(PROGRAM, {
+      cwd: this.#parts.folder ?? process.cwd(),
       execArgv: [`--max-old-space-size=${MOST_MEGABYTES}`],
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       serialization: 'advanced',

@@ -112,12 +112,16 @@ export interface NewProposal {
 
 const MOST_ATTEMPTS = 10
 
-/** The proposal, as it is stored. Throws ToolError if the key is nobody's. */
+/**
+ * The proposal, as it is stored. `once`: runs when it is signed, and before it is stored; a key that is elsewhere signs
+ * nothing the first time. Throws ToolError if the key is nobody's.
+ */
 export async function propose(
   versions: PolicyVersions,
   base: ProposalBase,
   { title, ticket, time, notBefore, expires, content, blocked }: NewProposal,
   signer: PersonSigner,
+  once: () => Promise<void> = async () => {},
 ): Promise<StoredProposal> {
   const { described, texts } = describedFiles(content, blocked)
   const timeOf = (time: number) => new Date(time).toISOString()
@@ -138,6 +142,7 @@ export async function propose(
     }
     const signed = refuseUnsigned('proposal', await signProposal(proposal, signer), base.approvals)
     if (signed.length > LONGEST_SIGNED / 4) throw new ToolError('the title is too long for a proposal: shorten it')
+    if (attempt === 1) await once()
     if (await versions.propose({ number, signed, files: texts })) return { number, signed }
   }
   throw new ToolError(`other commands keep proposing changes: ${AGAIN}`)

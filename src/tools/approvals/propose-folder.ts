@@ -73,11 +73,13 @@ export async function proposeFolder(
   const after = withBlocked(await loadPolicy(folder, resources), blocked)
   const needs = needsOf({ before: base.policy, after }, resources)
   const change = { before: base.policy, after, folder, check: plan.check, resources, schemas, now }
-  const evidence = await gatherEvidence({ ...change, beforeName: `version ${base.number}` }, { matrices })
   const expires = (notBefore ?? now) + lifetimeMs
   const wanted = { title, ticket, time: now, notBefore, expires, content: plan.content, blocked }
-  const { number } = await propose(signed.versions, base, wanted, signer)
-  return { proposal: number, plan, needs, evidence }
+  let evidence: ToldEvidence | undefined
+  const { number } = await propose(signed.versions, base, wanted, signer, async () => {
+    evidence = await gatherEvidence({ ...change, beforeName: `version ${base.number}` }, { matrices })
+  })
+  return { proposal: number, plan, needs, ...(evidence && { evidence }) }
 }
 
 /** What the files of a folder change. `now`: milliseconds since the epoch; `name`: of the files, for people. */

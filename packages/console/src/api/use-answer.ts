@@ -1,5 +1,5 @@
 /** The answer to a question that a component shows; another question takes its place. */
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { ask, Refused } from './ask.ts'
 import type { Problem } from './problem.ts'
 
@@ -12,7 +12,7 @@ export type Answer<T> =
 export interface Question {
   readonly path: string
   readonly body?: object
-  /** Another number asks again. */
+  /** Another number asks again; the last answer stays until the next one is there. */
   readonly turn?: number
   /** Stands for a body that is long: another key is another question. */
   readonly key?: string
@@ -22,13 +22,16 @@ export interface Question {
 export function useAnswer<T>(question: Question | undefined): Answer<T> {
   const [answer, setAnswer] = useState<Answer<T>>({ kind: question ? 'waiting' : 'none' })
   const key = question?.key ?? JSON.stringify(question)
+  const asked = question && JSON.stringify({ ...question, turn: undefined })
+  const last = useRef(asked)
   useEffect(() => {
     if (!question) {
       setAnswer({ kind: 'none' })
       return
     }
     const leaving = new AbortController()
-    setAnswer({ kind: 'waiting' })
+    if (last.current !== asked || question.turn === undefined) setAnswer({ kind: 'waiting' })
+    last.current = asked
     ask<T>(question.path, question.body, leaving.signal).then(
       (value) => setAnswer({ kind: 'told', value }),
       (error: unknown) => {

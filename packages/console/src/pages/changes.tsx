@@ -1,6 +1,6 @@
-/** The versions of the policy, and the changes that wait for people. Keys approve on a command line, not here. */
+/** The versions of the policy, the changes that wait for people and what they say of them, and who is blocked. */
 import { useState } from 'preact/hooks'
-import type { Told } from '../api/ask.ts'
+import { ask, type Told } from '../api/ask.ts'
 import type { PolicyFiles, Proposal, Review, Version } from '../api/types.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { Answered } from '../parts/answered.tsx'
@@ -9,44 +9,53 @@ import { ChangeList } from '../parts/lines.tsx'
 import { Prose } from '../parts/prose.tsx'
 import { Table } from '../parts/table.tsx'
 import { dateTime } from '../parts/time.ts'
+import { go } from '../shell/address.ts'
+import { Blocks } from '../signing/blocks.tsx'
+import { OwnKeySection } from '../signing/own-key.tsx'
+import { Saying } from '../signing/saying.tsx'
+import { takeVersion } from './draft-store.ts'
 
 export function Changes() {
+  const [turn, setTurn] = useState(0)
+  const inForce = useAnswer<PolicyFiles>({ path: '/policy/v1/files', turn })
+  const changed = () => setTurn((last) => last + 1)
   return (
     <div class="sheet">
-      <Proposals />
-      <Versions />
+      <section>
+        <h2>Proposals</h2>
+        <Answered answer={inForce} action="read">
+          {({ source }) =>
+            // Not asked of a folder, since each refused question stands in the decision log.
+            source === 'published' ? (
+              <ProposalList turn={turn} changed={changed} />
+            ) : (
+              <p>The policy of this server is a folder: its changes are proposed where the folder is kept.</p>
+            )
+          }
+        </Answered>
+      </section>
+      {inForce.kind === 'told' && inForce.value.source === 'published' && <OwnKeySection />}
+      {inForce.kind === 'told' && <Blocks inForce={inForce.value} changed={changed} />}
+      <Versions isPublished={inForce.kind === 'told' && inForce.value.source === 'published'} />
     </div>
   )
 }
 
-/** Not asked of a folder, since each refused question stands in the decision log. */
-function Proposals() {
-  const inForce = useAnswer<PolicyFiles>({ path: '/policy/v1/files' })
-  return (
-    <section>
-      <h2>Proposals</h2>
-      <Answered answer={inForce} action="read">
-        {({ source }) =>
-          source === 'published' ? (
-            <ProposalList />
-          ) : (
-            <p>The policy of this server is a folder: its changes are proposed where the folder is kept.</p>
-          )
-        }
-      </Answered>
-    </section>
-  )
+interface Following {
+  /** Another number asks again. */
+  readonly turn: number
+  readonly changed: () => void
 }
 
-function ProposalList() {
-  const answer = useAnswer<Told<{ readonly proposals: readonly Proposal[] }>>({ path: '/policy/v1/proposals' })
+function ProposalList({ turn, changed }: Following) {
+  const answer = useAnswer<Told<{ readonly proposals: readonly Proposal[] }>>({ path: '/policy/v1/proposals', turn })
   return (
     <Answered answer={answer} action="read">
       {({ command, result: { proposals } }) => (
         <>
           {proposals.length === 0 && <p>No change is proposed.</p>}
           {proposals.map((proposal) => (
-            <ProposalView key={proposal.proposal} proposal={proposal} />
+            <ProposalView key={proposal.proposal} proposal={proposal} changed={changed} />
           ))}
           <Command text={command} />
         </>
@@ -57,8 +66,10 @@ function ProposalList() {
 
 function ProposalView({
   proposal: { proposal: number, title, by, state, said, time },
+  changed,
 }: {
   readonly proposal: Proposal
+  readonly changed: () => void
 }) {
   const [isOpen, setOpen] = useState(false)
   return (
@@ -74,7 +85,8 @@ function ProposalView({
         </p>
       ))}
       {isOpen && <ReviewOf number={number} />}
-      {state === 'open' && <Command text={`sallyport policy approve ${number}`} />}
+      {isOpen && state === 'open' && <Saying number={number} changed={changed} />}
+      {state === 'open' && <Command text={`sallyport policy approve ${number} --key KEY`} />}
     </details>
   )
 }
@@ -99,7 +111,7 @@ function ReviewOf({ number }: { readonly number: number }) {
   )
 }
 
-function Versions() {
+function Versions({ isPublished }: { readonly isPublished: boolean }) {
   const answer = useAnswer<Told<{ readonly versions: readonly Version[] }>>({ path: '/policy/v1/versions' })
   return (
     <section>
@@ -108,7 +120,7 @@ function Versions() {
         {({ command, result: { versions } }) => (
           <>
             {versions.length === 0 && <p>No version is kept yet.</p>}
-            {versions.length > 0 && <VersionTable versions={versions} />}
+            {versions.length > 0 && <VersionTable versions={versions} isPublished={isPublished} />}
             <Command text={command} />
           </>
         )}
@@ -117,9 +129,22 @@ function Versions() {
   )
 }
 
-function VersionTable({ versions }: { readonly versions: readonly Version[] }) {
+const HEADS = ['Version', 'Time', 'By', 'Kind', 'Reason', 'Revision']
+
+interface VersionTableProps {
+  readonly versions: readonly Version[]
+  readonly isPublished: boolean
+}
+
+function VersionTable({ versions, isPublished }: VersionTableProps) {
+  const take = async (number: number) => {
+    const named = { version: `database:${number}` }
+    const { result } = await ask<Told<Pick<PolicyFiles, 'files'>>>('/policy/v1/version', named)
+    takeVersion(await ask<PolicyFiles>('/policy/v1/files'), result.files)
+    go('/draft')
+  }
   return (
-    <Table title="The newest first" heads={['Version', 'Time', 'By', 'Kind', 'Reason', 'Revision']}>
+    <Table title="The newest first" heads={[...HEADS, ...(isPublished ? ['Go back to it'] : [])]}>
       {versions.map(({ number, time, user, kind, reason, of, revision }) => (
         <tr key={number}>
           <th scope="row">{number}</th>
@@ -128,6 +153,13 @@ function VersionTable({ versions }: { readonly versions: readonly Version[] }) {
           <td>{of === null ? kind : `${kind} to ${of}`}</td>
           <td>{reason}</td>
           <td class="mono">{revision}</td>
+          {isPublished && (
+            <td>
+              <button type="button" onClick={() => void take(number)}>
+                Draft
+              </button>
+            </td>
+          )}
         </tr>
       ))}
     </Table>

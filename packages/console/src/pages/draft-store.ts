@@ -29,3 +29,11 @@ export function change(name: string, text: string): void {
   const { [name]: _before, ...others } = now.changed
   draft.set({ ...now, changed: text === now.begun.files[name] ? others : { ...others, [name]: text } })
 }
+
+/** Begins with the files in force, changed to those of a version. What blocks users stays as it is. */
+export function takeVersion(inForce: PolicyFiles, files: PolicyFiles['files']): void {
+  begin(inForce)
+  for (const [name, text] of Object.entries(files)) {
+    if (name !== 'blocked.txt') change(name, text)
+  }
+}

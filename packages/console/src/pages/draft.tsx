@@ -7,6 +7,7 @@ import { Choice } from '../parts/field.tsx'
 import { LazyEditor } from '../parts/lazy-editor.tsx'
 import { useStore } from '../parts/store.ts'
 import { setFilter, useAddress } from '../shell/address.ts'
+import { Proposing } from '../signing/proposing.tsx'
 import { DraftMeaning } from './draft-meaning.tsx'
 import { begin, change, draft } from './draft-store.ts'
 
@@ -70,6 +71,7 @@ function Desk({ begun, changed, latest }: DeskProps) {
           Your text is kept; what it means is told against the policy in force.
         </p>
       )}
+      {Object.keys(changed).length > 0 && <Proposing inForce={latest} files={changed} />}
       <div class="beside desk">
         <LazyEditor
           key={name}

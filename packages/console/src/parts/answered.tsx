@@ -33,7 +33,7 @@ export function Answered<T>({ answer, action, children }: AnsweredProps<T>) {
   }
 }
 
-function sentenceOf({ status, sentence }: Problem, action: PageInfo['action']): string {
+export function sentenceOf({ status, sentence }: Problem, action: string): string {
   if (status !== 403) return sentence
   return `Your roles don't grant the action \`${action}\` of \`system/policy\`: ask for a rule in policy.csv that does.`
 }
