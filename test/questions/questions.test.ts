@@ -1,11 +1,13 @@
 /** /policy/v1/…: what the server says of its policy is what the commands say, for those who may ask, in bounds. */
-import { readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { POLICY_QUESTIONS } from '../../src/resources/built-in/policy-questions.ts'
 import { commandOf } from '../../src/server/questions/question-commands.ts'
 import { sallyport } from '../command.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { withRules } from '../policy-text.ts'
 import { runs } from '../runs.ts'
 import { startTestServer, type TestServer } from '../server.ts'
@@ -292,6 +294,24 @@ describe('questions about the policy', () => {
     }
   })
 
+  it('go on after their process was killed, and their folder deleted', async () => {
+    const server = await startTestServer({ demo: true, questions: { idleMs: 60_000 } })
+    try {
+      const token = await server.token('audrey', 'auditor')
+      const ask = async () => (await server.ask('GET', '/policy/v1/check', { token })).status
+      expect(await ask()).to.equal(200)
+      const [pid] = await childrenOf('question-process')
+      for (const name of await readdir(tmpdir())) {
+        if (name.startsWith(`sallyport-questions-${process.pid}-`)) await removeFolder(join(tmpdir(), name))
+      }
+      process.kill(Number(pid), 'SIGKILL')
+      await until(async () => (await childrenOf('question-process')).every((one) => one !== pid))
+      await until(async () => (await ask()) === 200)
+    } finally {
+      await server.stop()
+    }
+  })
+
   it('become no option of a command, whatever their members hold', () => {
     const texts = fc.record({
       method: fc.constantFrom('GET', 'PATCH'),
@@ -316,3 +336,18 @@ describe('questions about the policy', () => {
     expect(shown).to.equal(`sallyport policy explain '--role=a b' GET '/api/orders/it'\\''s'`)
   })
 })
+
+/** Ids of processes of this one whose command line has the word. */
+async function childrenOf(word: string): Promise<readonly string[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  const lines = await Promise.all(
+    pids.map(async (pid) => {
+      const [stat, line] = await Promise.all(
+        ['stat', 'cmdline'].map((file) => readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '')),
+      )
+      const [, parent] = /\) \S (\d+) /.exec(stat ?? '') ?? []
+      return { pid, isOurs: parent === String(process.pid) && (line ?? '').includes(word) }
+    }),
+  )
+  return lines.filter(({ isOurs }) => isOurs).map(({ pid }) => pid)
+}

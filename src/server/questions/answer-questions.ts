@@ -177,15 +177,25 @@ export class Questions implements PolicyQuestions {
 
   /** A folder with a copy of the files in force, in `policies`. */
   async #inForce(): Promise<string> {
-    this.#folder ??= mkdtemp(join(tmpdir(), 'sallyport-questions-'))
-    const folder = await this.#folder
+    const folder = await this.#temporary()
     const { revision } = this.#parts.policy.active
     if (this.#copied === revision) return folder
     this.#copied = undefined
+    // Systems delete what stood in it for days.
+    await mkdir(folder, { recursive: true, mode: 0o700 })
     await rm(join(folder, 'policies'), { recursive: true, force: true })
     await writeFiles(join(folder, 'policies'), this.#texts())
     this.#copied = revision
     return folder
+  }
+
+  /** Made again after a failure: a full disk may be full no longer. */
+  #temporary(): Promise<string> {
+    this.#folder ??= mkdtemp(join(tmpdir(), `sallyport-questions-${process.pid}-`)).catch((error: unknown) => {
+      this.#folder = undefined
+      throw error
+    })
+    return this.#folder
   }
 
   /** Throws Problem question-refused, for what a command refuses, and read-too-long. */
@@ -251,6 +261,9 @@ export class Questions implements PolicyQuestions {
     })
     // Each question has its own listener; an error between two makes the next one fail.
     child.on('error', () => {})
+    child.once('exit', () => {
+      if (this.#process === child) this.#end()
+    })
     child.unref()
     child.channel?.unref()
     return child
@@ -260,6 +273,8 @@ export class Questions implements PolicyQuestions {
     clearTimeout(this.#idle)
     this.#process?.kill('SIGKILL')
     this.#process = undefined
+    // Nobody asks for the moment, so the copy may be deleted meanwhile.
+    this.#copied = undefined
   }
 }
 
