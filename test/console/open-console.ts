@@ -20,12 +20,16 @@ interface OpenOptions {
 /** Statuses that a page shows in a sentence; the browser logs them by itself. */
 const TOLD = /Failed to load resource: (?:the server responded with a status of (?:401|403|422)|net::ERR_)/
 
+/** No answer takes this long, on a busy machine neither. */
+const ONLY_A_FAULT_MS = 120_000
+
 export async function openConsole(
   browser: Browser,
   server: TestServer,
   { as, path = '/', colorScheme = 'light' }: OpenOptions = {},
 ): Promise<OpenedConsole> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme })
+  context.setDefaultTimeout(ONLY_A_FAULT_MS)
   const page = await context.newPage()
   const troubles: string[] = []
   page.on('pageerror', (error) => troubles.push(error.message))
