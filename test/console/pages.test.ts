@@ -1,4 +1,6 @@
 /** Each page of the console does its main task, from sign-in to result, for a mouse, for keys alone and for a reader. */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import axe, { type AxeResults } from 'axe-core'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
@@ -170,6 +172,10 @@ describe('the pages of the console', () => {
   it('changes shows what a proposal means, what it still needs, and the command that approves it', async () => {
     const approved = await ApprovedPolicies.make()
     const published = await approved.published.start({ CONSOLE_PORT: '0' }, { demo: true })
+    // The matrices of a server are those of the folder that it was started in.
+    const matrices = join(published.folder, 'test/matrix')
+    await mkdir(matrices, { recursive: true })
+    await writeFile(join(matrices, 'orders.csv'), 'method,path,object,member\nGET,/api/orders/{id},other,403\n')
     const folder = await approved.folderWith('wider', 'p, member, orders, read, any, *, allow\n')
     const made = await approved.as('ada', 'propose', folder, '--title', 'members read orders')
     expect(made.code, made.stderr).to.equal(0)
