@@ -1,5 +1,5 @@
 /** /policy/v1/…: what the server says of its policy is what the commands say, for those who may ask, in bounds. */
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, symlink, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -224,6 +224,16 @@ describe('the decisions of a server, followed', () => {
     expect(await response.text()).to.contain('event: reset\ndata: {}\n\n')
   })
 
+  it('begin anew, too, where an older file of the log can not be read', async () => {
+    const link = join(server.folder, 'data/decisions.log.1')
+    await symlink('nowhere', link)
+    try {
+      expect(await (await follow({ seconds: 1, after: 'nobody knows it' })).text()).to.contain('event: reset\n')
+    } finally {
+      await unlink(link)
+    }
+  })
+
   it('are 4 streams of a caller at most, and one more when one has ended', async () => {
     const leaving = new AbortController()
     const open = await Promise.all([1, 2, 3, 4].map(() => follow({ seconds: 60 }, leaving.signal)))
@@ -258,6 +268,24 @@ describe('questions about the policy', () => {
       expect(statuses.filter((one) => one === 200)).to.have.length(6)
       expect(statuses.filter((one) => one === 429)).to.have.length(4)
       expect((await ask()).status).to.equal(200)
+    } finally {
+      await server.stop()
+    }
+  })
+
+  it('take turns by caller: many of one hold up no other', async () => {
+    const server = await startTestServer({ demo: true })
+    try {
+      const ended: string[] = []
+      const ask = async (name: string, role: string) => {
+        const token = await server.token(name, role)
+        await server.ask('POST', '/policy/v1/explain', { token, body: ORDER })
+        ended.push(name)
+      }
+      const many = [1, 2, 3, 4, 5, 6].map(() => ask('ada', 'admin'))
+      await until(async () => (await server.decisions()).length > 0)
+      await Promise.all([...many, ask('audrey', 'auditor')])
+      expect(ended.indexOf('audrey'), ended.join()).to.be.lessThan(4)
     } finally {
       await server.stop()
     }

@@ -1,6 +1,7 @@
 /** Proposals and approvals signed with a key that neither the server nor the command has. */
 import { expect } from 'chai'
 import { ApprovedPolicies, type Name, type Person } from '../approvals/people.ts'
+import { sallyport } from '../command.ts'
 import { withRules } from '../policy-text.ts'
 import type { Answer, TestServer } from '../server.ts'
 import { until } from '../until.ts'
@@ -26,14 +27,11 @@ describe('a change of the policy over HTTP', () => {
     const text = (await ask('files')).body.files['policy.csv']
     return { 'policy.csv': withRules(text, WIDER) }
   }
-  /** As a browser does it. */
-  const signed = async (toSign: string, person: Person) =>
-    `signed:${toSign}.${Buffer.from(await person.sign(Buffer.from(toSign))).toString('base64url')}`
   const person = (name: Name) => approved.people[name]
   const askSigned = async (name: string, body: object, who: Person): Promise<Answer> => {
     const first = await ask(name, { ...body, key: `to-sign:${who.kid}` })
     if (first.status !== 200) return first
-    return ask(name, { ...body, key: await signed(first.body.result.toSign, who) })
+    return ask(name, { ...body, key: await signedText(first.body.result.toSign, who) })
   }
   const propose = async (who = person('ada')) =>
     askSigned('propose', { files: await files(), title: 'members read orders' }, who)
@@ -71,13 +69,13 @@ describe('a change of the policy over HTTP', () => {
     const body = { user: 'user:mallory' }
     const { toSign } = (await ask('block', { ...body, key: `to-sign:${person('ada').kid}` })).body.result
     expect(await proposals()).to.deep.equal([])
-    const wrong = await ask('block', { ...body, key: await signed(toSign, person('zoe')) })
+    const wrong = await ask('block', { ...body, key: await signedText(toSign, person('zoe')) })
     expect([wrong.status, wrong.body.code]).to.deep.equal([422, 'question-refused'])
     expect(wrong.body.detail).to.contain('not by this key')
     expect(await proposals()).to.deep.equal([])
-    expect((await ask('block', { ...body, key: await signed(toSign, person('ada')) })).status).to.equal(200)
+    expect((await ask('block', { ...body, key: await signedText(toSign, person('ada')) })).status).to.equal(200)
     const approval = (await ask('approve', { number: 1, key: `to-sign:${person('zoe').kid}` })).body.result.toSign
-    const forged = await ask('approve', { number: 1, key: await signed(approval, person('ada')) })
+    const forged = await ask('approve', { number: 1, key: await signedText(approval, person('ada')) })
     expect(forged.body.detail).to.contain('not by this key')
     const [{ said }] = await proposals()
     expect(said).to.deep.equal([])
@@ -85,7 +83,7 @@ describe('a change of the policy over HTTP', () => {
 
   it('is refused where another text was signed than what is asked now', async () => {
     const { toSign } = (await ask('block', { user: 'user:mallory', key: `to-sign:${person('ada').kid}` })).body.result
-    const key = await signed(toSign, person('ada'))
+    const key = await signedText(toSign, person('ada'))
     for (const body of [
       { user: 'user:eve', key },
       { user: 'user:mallory', reason: 'x', key },
@@ -109,7 +107,7 @@ describe('a change of the policy over HTTP', () => {
     const said = JSON.parse(Buffer.from(payload, 'base64url').toString())
     const old = { ...said, time: new Date(Date.parse(said.time) - 3_600_000).toISOString() }
     const text = `${header}.${Buffer.from(JSON.stringify(old)).toString('base64url')}`
-    const refused = (await ask('block', { ...body, key: await signed(text, person('ada')) })).body
+    const refused = (await ask('block', { ...body, key: await signedText(text, person('ada')) })).body
     expect(refused.detail).to.contain('half an hour').and.to.contain('sign it again')
   })
 
@@ -137,3 +135,38 @@ describe('a change of the policy over HTTP', () => {
     await until(async () => (await asks()) === 403)
   })
 })
+
+describe('a role for a time, signed with a key that is elsewhere', () => {
+  it('is given and approved by the text that the command has printed', async () => {
+    const needs = `needs:
+  widens: { people: 1 }
+break-glass: { from: [security], roles: [admin], for: 2h, review: 24h }
+requests: { roles: { support: { for: 8h, people: 1, from: [security] } } }
+`
+    const approved = await ApprovedPolicies.make(undefined, needs)
+    try {
+      const { ada, zoe } = approved.people
+      const run = async (who: Person, args: readonly string[]) => {
+        const once = async (key: string) => {
+          const { code, stdout, stderr } = await sallyport([...args, '--key', key], { env: approved.environment() })
+          expect(code, stderr).to.equal(0)
+          return stdout
+        }
+        const { toSign } = JSON.parse(await once(`to-sign:${who.kid}`))
+        return once(await signedText(toSign, who))
+      }
+      const why = ['--to', 'user:alice', '--for', '1h', '--reason', 'payments are down']
+      expect(await run(ada, ['policy', 'break-glass', '--role', 'admin', ...why])).to.contain('1  in force')
+      expect(await run(zoe, ['policy', 'review-glass', '1', '--finding', 'one order'])).to.contain('reviewed by zoe')
+      expect(await run(ada, ['access', 'request', 'support', ...why])).to.contain('3  waiting')
+      expect(await run(zoe, ['access', 'approve', '3'])).to.contain('3  in force')
+    } finally {
+      await approved.remove()
+    }
+  })
+})
+
+/** As a browser makes it. */
+async function signedText(toSign: string, person: Person): Promise<string> {
+  return `signed:${toSign}.${Buffer.from(await person.sign(Buffer.from(toSign))).toString('base64url')}`
+}

@@ -25,7 +25,7 @@ export function signerElsewhere(named: string): PersonSigner | undefined {
   if (named.startsWith(TO_SIGN)) {
     const kid = named.slice(TO_SIGN.length)
     const sign = (bytes: Uint8Array) => Promise.reject(new ToSign(Buffer.from(bytes).toString('latin1')))
-    if (/^[\w-]{43}$/.test(kid)) return { kid, sign }
+    if (/^[\w-]{43}$/.test(kid)) return { kid, isElsewhere: true, sign }
     throw new KeyError(`--key ${TO_SIGN} needs the thumbprint of the public key (RFC 7638), 43 characters`)
   }
   return named.startsWith(SIGNED) ? signedBefore(named.slice(SIGNED.length)) : undefined
@@ -43,6 +43,7 @@ function signedBefore(signed: string): PersonSigner {
   }
   return {
     kid,
+    isElsewhere: true,
     at: time,
     sign: async (bytes) => {
       if (Buffer.from(bytes).toString('latin1') === input) return Buffer.from(signed.slice(end + 1), 'base64url')

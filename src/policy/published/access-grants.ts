@@ -36,7 +36,11 @@ interface AboutGrant {
 }
 
 export function signGrant(grant: GrantText, signer: PersonSigner): Promise<string> {
-  return signAs('grant', unique(grant), signer)
+  return signAs(
+    'grant',
+    signer.isElsewhere ? { ...grant, id: digestOfText(JSON.stringify(grant)) } : unique(grant),
+    signer,
+  )
 }
 
 /** The text of a request that a caller made over HTTP. */

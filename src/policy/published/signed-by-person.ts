@@ -9,6 +9,8 @@ import type { Approvals } from '../../decide/policy.ts'
 /** Signs bytes with an Ed25519 key, which may be in an agent. */
 export interface PersonSigner {
   readonly kid: string
+  /** A command runs twice for one signature, and must make the same text. */
+  readonly isElsewhere?: true
   /** When it was signed, in milliseconds since the epoch, if that was before. */
   readonly at?: number
   sign(bytes: Uint8Array): Promise<Uint8Array>

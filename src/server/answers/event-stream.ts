@@ -6,6 +6,9 @@ import type { ResponseHeaders } from '../stages/state.ts'
 
 export const EVENT_STREAM = 'text/event-stream'
 
+/** Events end within a minute; what is left is to send the last ones. */
+const LONGEST_MS = 65_000
+
 /** Nothing waits in memory but one event: the next one is made when the client has taken it. */
 export function sendEvents(response: ServerResponse, headers: ResponseHeaders, events: AsyncIterable<string>): void {
   response.writeHead(200, {
@@ -16,5 +19,8 @@ export function sendEvents(response: ServerResponse, headers: ResponseHeaders, e
     // A server that stops would wait for the connection otherwise.
     Connection: 'close',
   })
+  // A client that doesn't read would keep the stream open after its end.
+  const cutOff = setTimeout(() => response.socket?.resetAndDestroy(), LONGEST_MS).unref()
+  response.once('close', () => clearTimeout(cutOff))
   void pipeline(Readable.from(events, { highWaterMark: 1 }), response).catch(() => response.destroy())
 }

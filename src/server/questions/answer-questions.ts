@@ -6,7 +6,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, isAbsolute, join } from 'node:path'
 import type { Environment } from '../../base/command-process.ts'
 import { FileError } from '../../base/diagnostic.ts'
 import { Problem } from '../../base/problems/problem.ts'
@@ -17,6 +17,8 @@ import { DATABASE_POLICIES } from '../../identity/keys/published-settings.ts'
 import type { LivePolicy } from '../../policy/live/live-policy.ts'
 import { secretsHiddenOf } from '../../present/without-secrets.ts'
 import type { JsonObject, SourceText } from '../../resources/schema/schema-file.ts'
+import { TooManyReads } from '../../store/errors.ts'
+import { Turns } from '../../store/lists/turns.ts'
 import { databaseIn } from '../../store/open.ts'
 import { tooManyUnderWay } from '../slices.ts'
 import { followDecisions } from './follow-decisions.ts'
@@ -64,7 +66,8 @@ export class Questions implements PolicyQuestions {
   readonly #underWay = new UnderWay(MOST, () => tooManyUnderWay('questions about the policy'))
   readonly #following = new UnderWay(MOST_FOLLOWING, () => tooManyUnderWay('streams of decisions'))
   readonly #draining = new AbortController()
-  #turn: Promise<unknown> = Promise.resolve()
+  /** One question at a time, callers in turn. */
+  readonly #turns = new Turns({ ofCaller: 1, ofAll: 1 }, PATIENCE_MS)
   #process: ChildProcess | undefined
   #idle: NodeJS.Timeout | undefined
   #folder: Promise<string> | undefined
@@ -81,25 +84,22 @@ export class Questions implements PolicyQuestions {
 
   async answer(name: string, asked: QuestionBody, caller: string, gone: AbortSignal): Promise<string> {
     if (name === 'files') return JSON.stringify(this.#files())
-    return this.#underWay.run(caller, () => {
-      const mine = this.#turn.then(() => {
-        gone.throwIfAborted()
-        if (name === 'draft') return this.#draft(asked, gone)
-        return name === 'version' ? this.#version(asked, gone) : this.#ofCommand(name, asked, gone)
-      })
-      this.#turn = mine.catch(() => undefined)
-      return mine
-    })
+    const work = () => {
+      if (name === 'draft') return this.#draft(asked, gone)
+      return name === 'version' ? this.#version(asked, gone) : this.#ofCommand(name, asked, gone)
+    }
+    try {
+      return await this.#underWay.run(caller, () => this.#turns.run({ whose: caller, gone: () => gone }, work))
+    } catch (error) {
+      throw error instanceof TooManyReads ? tooLong() : error
+    }
   }
 
   follow(asked: QuestionBody, caller: string, gone: AbortSignal): AsyncIterable<string> {
     const { file } = this.#parts.config.decisionLog
     if (file === undefined) throw noLogFile()
     const ends = AbortSignal.any([gone, this.#draining.signal, AbortSignal.timeout(Number(asked.seconds) * 1000)])
-    const leave = this.#following.enter(caller)
-    if (ends.aborted) leave()
-    else ends.addEventListener('abort', leave, { once: true })
-    return followDecisions(file, asked, ends)
+    return leaving(followDecisions(file, asked, ends), this.#following.enter(caller), ends)
   }
 
   /** Ends what would keep connections open. */
@@ -122,7 +122,7 @@ export class Questions implements PolicyQuestions {
     const line = lineIn(draft)
     const policies = line.ofFolder || this.isPublished ? config.policies : join(await this.#inForce(), 'policies')
     const { shown } = lineIn(draft && 'draft')
-    return answerText({ ...line, shown }, await this.#run(line.argv, policies, gone))
+    return answerText({ ...line, shown: withoutFolders(shown, config) }, await this.#run(line.argv, policies, gone))
   }
 
   /** The files of a version, or of a proposal, beside what the command says. */
@@ -164,7 +164,7 @@ export class Questions implements PolicyQuestions {
     return {
       revision: policy.active.revision,
       source: this.isPublished ? 'published' : 'folder',
-      faults: policy.faults.map(faultText),
+      faults: policy.faults.map((fault) => withoutFolders(faultText(fault), this.#parts.config)),
       files: this.#texts(),
       schemas: Object.fromEntries(schemas.map(({ name, text }) => [basename(name), text])),
     }
@@ -211,7 +211,8 @@ export class Questions implements PolicyQuestions {
     }
     const answer = await this.#ask({ argv, env, most: LONGEST_ANSWER }, gone)
     const folder = await this.#folder
-    const shown = (text: string) => (folder === undefined ? text : text.replaceAll(`${folder}/`, ''))
+    const shown = (text: string) =>
+      withoutFolders(folder === undefined ? text : text.replaceAll(`${folder}/`, ''), config)
     const stderr = shown(secretsHiddenOf(env)(answer.stderr))
     if (answer.isCut)
       throw new Problem('question-refused', 'The answer is too long for here; ask about less, or run the command.')
@@ -228,10 +229,6 @@ export class Questions implements PolicyQuestions {
     const child = this.#process
     const { promise, resolve, reject } = Promise.withResolvers<FromProcess>()
     const { patienceMs = PATIENCE_MS, idleMs = IDLE_MS } = this.#parts
-    const tooLong = () =>
-      new Problem('read-too-long', 'The answer takes too long to make here; ask about less, or run the command.', {
-        headers: { 'Retry-After': '10' },
-      })
     const giveUp = setTimeout(() => reject(tooLong()), patienceMs).unref()
     const ended = () => reject(new Error('the process of the question ended'))
     const left = () => reject(gone.reason)
@@ -283,6 +280,14 @@ function databaseUrlOf({ database, dataDirectory }: Config, { DATABASE_URL }: En
   return database.name === databaseIn(dataDirectory).name ? undefined : DATABASE_URL
 }
 
+/** Where the folders of a server are is for its operators alone. */
+function withoutFolders(text: string, { policies, schemas, dataDirectory }: Config): string {
+  const known = Object.entries({ policies, schemas, data: dataDirectory })
+  return known.reduce((shown, [name, folder]) => {
+    return isAbsolute(folder) ? shown.replaceAll(`${folder}/`, `${name}/`) : shown
+  }, text)
+}
+
 function faultText(fault: unknown): string {
   return fault instanceof FileError ? fault.message : 'The files could not be read; the log of the server says why.'
 }
@@ -299,6 +304,32 @@ async function logsOf({ decisionLog: { file } }: Config): Promise<readonly strin
   const files = file === undefined ? [] : await filesOfLog(file)
   if (files.length > 0) return files
   throw noLogFile()
+}
+
+function tooLong(): Problem {
+  const headers = { 'Retry-After': '10' }
+  return new Problem('read-too-long', 'The answer takes too long to make here; ask about less, or run the command.', {
+    headers,
+  })
+}
+
+/** Calls `leave` when the events end, whoever ends them; at the end of their time, if nobody has begun to read. */
+function leaving(events: AsyncGenerator<string>, leave: () => void, ends: AbortSignal): AsyncGenerator<string> {
+  let hasBegun = false
+  const unread = () => {
+    if (!hasBegun) leave()
+  }
+  if (ends.aborted) unread()
+  else ends.addEventListener('abort', unread, { once: true })
+  return (async function* () {
+    if (ends.aborted) return
+    hasBegun = true
+    try {
+      yield* events
+    } finally {
+      leave()
+    }
+  })()
 }
 
 function noLogFile(): Problem {

@@ -9,6 +9,8 @@ import type { QuestionBody } from './question-commands.ts'
 
 /** The most records that are looked at to find the last event of the stream before. */
 const MOST_BEHIND = 10_000
+/** Of their lines: each stream holds them until its client has taken them. */
+const MOST_CHARACTERS = 1_000_000
 
 /** Gives text until the signal aborts: the events that came after `after`, and then new ones. */
 export async function* followDecisions(log: string, asked: QuestionBody, signal: AbortSignal): AsyncGenerator<string> {
@@ -18,7 +20,7 @@ export async function* followDecisions(log: string, asked: QuestionBody, signal:
   const end = (await stat(log).catch(() => undefined))?.size ?? 0
   // So that a client knows at once that it is listening.
   yield ': following\n\n'
-  if (typeof after === 'string') yield* missed(log, { after, end, filter })
+  if (typeof after === 'string') yield* missed(log, { after, end, filter, signal })
   for await (const line of followLines(log, end, signal)) yield* eventsOf(line, filter)
 }
 
@@ -27,18 +29,28 @@ interface Behind {
   /** In bytes. */
   readonly end: number
   readonly filter: RecordFilter
+  readonly signal: AbortSignal
 }
 
-async function* missed(log: string, { after, end, filter }: Behind): AsyncGenerator<string> {
+async function* missed(log: string, { after, end, filter, signal }: Behind): AsyncGenerator<string> {
+  const lines = await linesAfter(log, { after, end, signal }).catch(() => undefined)
+  if (!lines) yield 'event: reset\ndata: {}\n\n'
+  for (const line of lines ?? []) yield* eventsOf(line, filter)
+}
+
+/** Undefined if the record isn't among the last ones, or they are too many to keep. */
+async function linesAfter(
+  log: string,
+  { after, end, signal }: Omit<Behind, 'filter'>,
+): Promise<readonly string[] | undefined> {
   const lines: string[] = []
+  let size = 0
   for await (const line of linesBackwards(log, end)) {
-    if (parseRecord(line)?.requestId === after) {
-      for (const one of lines.toReversed()) yield* eventsOf(one, filter)
-      return
-    }
-    if (lines.push(line) >= MOST_BEHIND) break
+    if (parseRecord(line)?.requestId === after) return lines.toReversed()
+    size += line.length
+    if (lines.push(line) >= MOST_BEHIND || size > MOST_CHARACTERS || signal.aborted) return undefined
   }
-  yield 'event: reset\ndata: {}\n\n'
+  return undefined
 }
 
 /** Of all files of the log, the last line first. */
