@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { ask, Refused, type Told } from '../api/ask.ts'
 import { sentenceOf } from '../parts/answered.tsx'
 import { ownKey, signatureOf } from './key.ts'
+import { whyNotToSign } from './to-sign.ts'
 
 export type Acting =
   | { readonly kind: 'idle' }
@@ -34,5 +35,7 @@ export async function askSigned<T>(path: string, body: object): Promise<Told<T>>
   const { toSign } = first.result
   // Nothing was to be done, or the files have errors.
   if (toSign === undefined) return first
+  const why = whyNotToSign(toSign, { path, body, kid: key.kid })
+  if (why !== undefined) throw new Error(`Nothing is signed: the server sent ${why}.`)
   return ask(path, { ...body, key: `signed:${toSign}.${await signatureOf(toSign, key)}` })
 }
