@@ -58,6 +58,26 @@ describe('keys in the console', () => {
     }
     await until(() => server.app.policy.sources.files['approvals.yaml']?.text === file)
 
+    // A server that sends another text to sign gets no signature.
+    const proposing = '**/policy/v1/propose'
+    await author.page.route(
+      proposing,
+      async (route) => {
+        const answer = await route.fetch()
+        const { result, ...rest } = (await answer.json()) as { result: { toSign: string } }
+        const [header = '', payload = ''] = result.toSign.split('.')
+        const other = { ...JSON.parse(Buffer.from(payload, 'base64url').toString()), title: 'something else' }
+        const toSign = `${header}.${Buffer.from(JSON.stringify(other)).toString('base64url')}`
+        await route.fulfill({ response: answer, json: { ...rest, result: { toSign } } })
+      },
+      { times: 1 },
+    )
+    const asked: string[] = []
+    author.page.on('request', (request) => asked.push(request.postData() ?? ''))
+    await author.page.getByRole('button', { name: 'Propose' }).click()
+    await author.page.getByText('Nothing is signed: the server sent a proposal with another title.').waitFor()
+    expect(asked.filter((body) => body.includes('signed:'))).to.deep.equal([])
+
     await author.page.getByRole('button', { name: 'Propose' }).click()
     await author.page.getByText('It is proposal 2.').waitFor()
     await author.page.getByRole('link', { name: 'See the proposals' }).click()
@@ -84,6 +104,29 @@ describe('keys in the console', () => {
     await other.page.getByRole('row', { name: /^2 / }).getByRole('button', { name: 'Draft' }).click()
     await other.page.getByText('Changed: policy.csv.').waitFor()
     await other.page.getByRole('listitem').filter({ hasText: 'member loses read on orders' }).waitFor()
+
+    // Going back takes a file away that the version lacks. What was typed isn't dropped without a question.
+    await other.page.getByRole('link', { name: 'Changes' }).click()
+    const first = other.page.getByRole('row', { name: /^1 / }).getByRole('button', { name: 'Draft' })
+    await first.click()
+    await other.page.getByRole('button', { name: 'Keep my draft' }).click()
+    await first.click()
+    await other.page.route('**/policy/v1/version', (route) => route.fulfill(REFUSED), { times: 1 })
+    await other.page.getByRole('button', { name: 'Drop it' }).click()
+    await other.page.getByText('There is no such version.').waitFor()
+    await other.page.route(
+      '**/policy/v1/version',
+      async (route) => {
+        const answer = await route.fetch()
+        const { result, ...rest } = (await answer.json()) as { result: { files: Record<string, string> } }
+        const { 'approvals.yaml': _lacking, ...files } = result.files
+        await route.fulfill({ response: answer, json: { ...rest, result: { files } } })
+      },
+      { times: 1 },
+    )
+    await first.click()
+    await other.page.getByRole('button', { name: 'Drop it' }).click()
+    await other.page.getByText('Taken away: approvals.yaml.').waitFor()
     expect([...author.troubles, ...other.troubles]).to.deep.equal([])
     await Promise.all([author.close(), other.close()])
   })
@@ -111,6 +154,8 @@ describe('keys in the console', () => {
     await close()
   })
 })
+
+const REFUSED = { status: 422, json: { code: 'question-refused', detail: 'There is no such version.' } }
 
 async function draft(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Draft' }).click()

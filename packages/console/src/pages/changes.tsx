@@ -10,10 +10,13 @@ import { Prose } from '../parts/prose.tsx'
 import { Table } from '../parts/table.tsx'
 import { dateTime } from '../parts/time.ts'
 import { go } from '../shell/address.ts'
+import { Dialog } from '../shell/dialog.tsx'
+import { useActing } from '../signing/act.ts'
 import { Blocks } from '../signing/blocks.tsx'
+import { Ended } from '../signing/ended.tsx'
 import { OwnKeySection } from '../signing/own-key.tsx'
 import { Saying } from '../signing/saying.tsx'
-import { takeVersion } from './draft-store.ts'
+import { isTyped, takeVersion } from './draft-store.ts'
 
 export function Changes() {
   const [turn, setTurn] = useState(0)
@@ -137,13 +140,19 @@ interface VersionTableProps {
 }
 
 function VersionTable({ versions, isPublished }: VersionTableProps) {
-  const take = async (number: number) => {
-    const named = { version: `database:${number}` }
-    const { result } = await ask<Told<Pick<PolicyFiles, 'files'>>>('/policy/v1/version', named)
-    takeVersion(await ask<PolicyFiles>('/policy/v1/files'), result.files)
-    go('/draft')
+  const [acting, run] = useActing('read')
+  const [asked, setAsked] = useState<number>()
+  const take = (number: number) => {
+    setAsked(undefined)
+    run(async () => {
+      const named = { version: `database:${number}` }
+      const { result } = await ask<Told<Pick<PolicyFiles, 'files'>>>('/policy/v1/version', named)
+      takeVersion(await ask<PolicyFiles>('/policy/v1/files'), result.files)
+      go('/draft')
+      return ''
+    })
   }
-  return (
+  const table = (
     <Table title="The newest first" heads={[...HEADS, ...(isPublished ? ['Go back to it'] : [])]}>
       {versions.map(({ number, time, user, kind, reason, of, revision }) => (
         <tr key={number}>
@@ -155,7 +164,11 @@ function VersionTable({ versions, isPublished }: VersionTableProps) {
           <td class="mono">{revision}</td>
           {isPublished && (
             <td>
-              <button type="button" onClick={() => void take(number)}>
+              <button
+                type="button"
+                disabled={acting.kind === 'busy'}
+                onClick={() => (isTyped() ? setAsked(number) : take(number))}
+              >
                 Draft
               </button>
             </td>
@@ -163,5 +176,32 @@ function VersionTable({ versions, isPublished }: VersionTableProps) {
         </tr>
       ))}
     </Table>
+  )
+  return (
+    <>
+      {table}
+      <Ended acting={acting} />
+      {asked !== undefined && <Dropping number={asked} drop={() => take(asked)} keep={() => setAsked(undefined)} />}
+    </>
+  )
+}
+
+interface DroppingProps {
+  readonly number: number
+  readonly drop: () => void
+  readonly keep: () => void
+}
+
+function Dropping({ number, drop, keep }: DroppingProps) {
+  return (
+    <Dialog label="Drop your draft" close={keep}>
+      <p>Your draft has changes. Version {number} takes their place.</p>
+      <button type="button" class="first" onClick={keep}>
+        Keep my draft
+      </button>{' '}
+      <button type="button" onClick={drop}>
+        Drop it
+      </button>
+    </Dialog>
   )
 }

@@ -5,8 +5,13 @@ import { createStore } from '../parts/store.ts'
 
 interface Draft {
   readonly begun: PolicyFiles
-  readonly changed: Readonly<Record<string, string>>
+  readonly changed: ChangedFiles
+  /** Another one for each draft that is begun. */
+  readonly turn: number
 }
+
+/** New texts by file name; null takes a file away. */
+export type ChangedFiles = Readonly<Record<string, string | null>>
 
 export const draft = createStore<Draft | undefined>(undefined)
 
@@ -16,14 +21,19 @@ session.follow(() => {
 })
 
 window.addEventListener('beforeunload', (event) => {
-  if (Object.keys(draft.get()?.changed ?? {}).length > 0) event.preventDefault()
+  if (isTyped()) event.preventDefault()
 })
 
-export function begin(files: PolicyFiles): void {
-  draft.set({ begun: files, changed: {} })
+/** There is something to lose. */
+export function isTyped(): boolean {
+  return Object.keys(draft.get()?.changed ?? {}).length > 0
 }
 
-export function change(name: string, text: string): void {
+export function begin(files: PolicyFiles): void {
+  draft.set({ begun: files, changed: {}, turn: (draft.get()?.turn ?? 0) + 1 })
+}
+
+export function change(name: string, text: string | null): void {
   const now = draft.get()
   if (!now) return
   const { [name]: _before, ...others } = now.changed
@@ -33,7 +43,7 @@ export function change(name: string, text: string): void {
 /** Begins with the files in force, changed to those of a version. What blocks users stays as it is. */
 export function takeVersion(inForce: PolicyFiles, files: PolicyFiles['files']): void {
   begin(inForce)
-  for (const [name, text] of Object.entries(files)) {
-    if (name !== 'blocked.txt') change(name, text)
+  for (const name of new Set([...Object.keys(inForce.files), ...Object.keys(files)])) {
+    if (name !== 'blocked.txt') change(name, files[name] ?? null)
   }
 }

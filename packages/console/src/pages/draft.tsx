@@ -9,7 +9,7 @@ import { useStore } from '../parts/store.ts'
 import { setFilter, useAddress } from '../shell/address.ts'
 import { Proposing } from '../signing/proposing.tsx'
 import { DraftMeaning } from './draft-meaning.tsx'
-import { begin, change, draft } from './draft-store.ts'
+import { begin, type ChangedFiles, change, draft } from './draft-store.ts'
 
 export function Draft() {
   const turn = useEvery(15_000)
@@ -28,13 +28,13 @@ export function Draft() {
       </Answered>
     )
   }
-  const { begun, changed } = now
-  return <Desk key={begun.revision} begun={begun} changed={changed} latest={latest ?? begun} />
+  const { begun, changed, turn: begins } = now
+  return <Desk key={begins} begun={begun} changed={changed} latest={latest ?? begun} />
 }
 
 interface DeskProps {
   readonly begun: PolicyFiles
-  readonly changed: Readonly<Record<string, string>>
+  readonly changed: ChangedFiles
   /** In force now. */
   readonly latest: PolicyFiles
 }
@@ -43,7 +43,8 @@ const NO_FINDINGS: readonly Finding[] = []
 
 function Desk({ begun, changed, latest }: DeskProps) {
   const { query } = useAddress()
-  const names = Object.keys(begun.files).filter((file) => file !== 'model.conf')
+  const all = new Set([...Object.keys(begun.files), ...Object.keys(changed)])
+  const names = [...all].filter((file) => file !== 'model.conf')
   const name = names.find((one) => one === query.get('file')) ?? 'policy.csv'
   const [goal, setGoal] = useState<{ readonly line: number }>()
   const files = useQuiet(changed)
@@ -58,7 +59,7 @@ function Desk({ begun, changed, latest }: DeskProps) {
     <div class="tall">
       <div class="question">
         <Choice label="File" name="file" value={name} options={names} onChange={(file) => setFilter('file', file)} />
-        <span role="status">{changedText(Object.keys(changed))}</span>
+        <span role="status">{changedText(changed)}</span>
         {Object.keys(changed).length > 0 && (
           <button type="button" onClick={() => begin(latest)}>
             Take back all changes
@@ -76,7 +77,7 @@ function Desk({ begun, changed, latest }: DeskProps) {
         <LazyEditor
           key={name}
           name={name}
-          text={changed[name] ?? begun.files[name] ?? ''}
+          text={(name in changed ? changed[name] : begun.files[name]) ?? ''}
           findings={findings[name] ?? NO_FINDINGS}
           goal={goal}
           onChange={(text) => change(name, text)}
@@ -87,8 +88,15 @@ function Desk({ begun, changed, latest }: DeskProps) {
   )
 }
 
-function changedText(names: readonly string[]): string {
-  return names.length === 0 ? 'Nothing is changed yet.' : `Changed: ${names.join(', ')}.`
+function changedText(changed: ChangedFiles): string {
+  const { away = [], written = [] } = Object.groupBy(Object.keys(changed), (name) =>
+    changed[name] === null ? 'away' : 'written',
+  )
+  const parts = [
+    ...(written.length > 0 ? [`Changed: ${written.join(', ')}.`] : []),
+    ...(away.length > 0 ? [`Taken away: ${away.join(', ')}.`] : []),
+  ]
+  return parts.join(' ') || 'Nothing is changed yet.'
 }
 
 /** Counts up while the tab is in sight. */

@@ -9,7 +9,7 @@ import { findKey, ownKey } from './key.ts'
 
 interface ProposingProps {
   readonly inForce: PolicyFiles
-  readonly files: Readonly<Record<string, string>>
+  readonly files: Readonly<Record<string, string | null>>
 }
 
 interface Proposed {
