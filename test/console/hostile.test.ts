@@ -134,6 +134,13 @@ describe('the console among hostile names and lost connections', () => {
     await page.getByText('No request is answered in another way.').waitFor()
     const lines = await page.locator('.cm-line').allInnerTexts()
     expect(lines.slice(0, 2)).to.deep.equal(['# typed after', '# typed before'])
+    // Somebody else finds nothing of it.
+    await server.app.directory.setPassword('ada', { hash, oneTime: false })
+    await typeFirst(page, '# typed at last')
+    await dialog.waitFor()
+    await signIn(page, 'audrey')
+    await page.getByText('Nothing is changed yet.').waitFor()
+    expect(await page.locator('.cm-line').first().innerText()).not.to.match(/typed/)
     await close()
   })
 
@@ -152,6 +159,72 @@ describe('the console among hostile names and lost connections', () => {
       '200 /policy/v1/matrix',
     ])
     expect(await page.getByRole('dialog').count()).to.equal(0)
+    await close()
+  })
+
+  it('gives back the tokens that come after a sign-out', async () => {
+    const { page, close } = await openConsole(browser, server, { as: 'audrey' })
+    await page.getByText('nobody changes a user without credentials').waitFor()
+    const headersOf = (request: Request) => ({ ...request.headers(), authorization: 'Bearer expired' })
+    await page.route('**/policy/v1/matrix', (route) => route.continue({ headers: headersOf(route.request()) }), {
+      times: 1,
+    })
+    const renewal = Promise.withResolvers<void>()
+    const signedOut = Promise.withResolvers<void>()
+    await page.route('**/api/tokens', async (route) => {
+      const response = await route.fetch()
+      renewal.resolve()
+      await signedOut.promise
+      await route.fulfill({ response })
+    })
+    const ended: string[] = []
+    page.on('response', (answer) => {
+      if (answer.request().method() === 'DELETE') ended.push(answer.request().headers().authorization ?? '')
+    })
+    await page.getByRole('link', { name: 'Access' }).click()
+    await renewal.promise
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await until(() => ended.length === 1)
+    signedOut.resolve()
+    await until(() => ended.length === 2)
+    expect(ended[0]).not.to.equal(ended[1])
+    await page.unroute('**/api/tokens')
+    await signIn(page, 'ada')
+    await page.getByRole('grid').waitFor()
+    await close()
+  })
+
+  it('asks no question again that takes too long', async () => {
+    const { page, close } = await openConsole(browser, server, { as: 'audrey' })
+    let asked = 0
+    const json = { code: 'read-too-long', detail: 'The question takes too long.' }
+    await page.route('**/policy/v1/matrix', (route) => {
+      asked += 1
+      return route.fulfill({ status: 503, json })
+    })
+    await page.getByRole('link', { name: 'Access' }).click()
+    await page.getByRole('alert').filter({ hasText: json.detail }).waitFor()
+    expect(asked).to.equal(1)
+    await close()
+  })
+
+  it('does nothing twice when the connection is lost, and asks no signature for a folder', async () => {
+    const { page, close } = await openConsole(browser, server, { as: 'ada' })
+    await page.route('**/policy/v1/files', async (route) => {
+      const response = await route.fetch()
+      const { files, ...rest } = (await response.json()) as { files: object }
+      await route.fulfill({ response, json: { ...rest, files: { ...files, 'approvals.yaml': 'people: {}\n' } } })
+    })
+    const asked: string[] = []
+    await page.route('**/policy/v1/block', (route) => {
+      asked.push(route.request().postData() ?? '')
+      return route.abort()
+    })
+    await page.getByRole('link', { name: 'Changes' }).click()
+    await page.getByRole('textbox', { name: 'User' }).fill('user:mallory')
+    await page.getByRole('button', { name: 'Block', exact: true }).click()
+    await page.getByText('The server did not answer. Look whether it was done, before you try again.').waitFor()
+    expect(asked).to.deep.equal(['{"user":"user:mallory"}'])
     await close()
   })
 

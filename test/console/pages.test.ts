@@ -128,6 +128,20 @@ describe('the pages of the console', () => {
     await close()
   })
 
+  it('decisions asks with growing pauses where streams end at once', async () => {
+    const { page, close } = await openConsole(browser, server, { as: 'audrey', path: '/decisions' })
+    const asked: number[] = []
+    await page.route('**/policy/v1/follow', (route) => {
+      asked.push(performance.now())
+      return route.fulfill({ contentType: 'text/event-stream', body: '' })
+    })
+    await page.getByLabel('follow').check()
+    await until(() => asked.length === 3)
+    const [first = 0, , third = 0] = asked
+    expect(third - first).to.be.greaterThan(1400)
+    await close()
+  })
+
   it('draft finds mistakes while somebody types, tells what a change means, and changes nothing', async () => {
     const before = server.app.policy.active.revision
     const { page, troubles, close } = await openConsole(browser, server, { as: 'ada', path: '/draft' })

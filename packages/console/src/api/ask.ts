@@ -4,7 +4,7 @@
  */
 import { createStore } from '../parts/store.ts'
 import { type Problem, problemIn } from './problem.ts'
-import { authorization, currentToken, renew } from './session.ts'
+import { authorization, currentToken, renew, signedIn } from './session.ts'
 
 /** Answers that come from a command. */
 export interface Told<T> {
@@ -29,6 +29,9 @@ export const trouble = createStore<string | undefined>(undefined)
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 10_000
 
+/** Asked twice, they may happen twice. */
+const ONCE = ['propose', 'publish', 'block', 'unblock'].map((word) => `/policy/v1/${word}`)
+
 /** Throws Refused, and what the signal throws. A question without a body is a GET. */
 export async function ask<T>(path: string, body?: object, signal?: AbortSignal): Promise<T> {
   return (await askFor(path, body, signal)).json()
@@ -36,17 +39,27 @@ export async function ask<T>(path: string, body?: object, signal?: AbortSignal):
 
 /** The answer as it comes. Throws as `ask` does. */
 export async function askFor(path: string, body?: object, signal?: AbortSignal): Promise<Response> {
-  for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
-    const token = await currentToken()
+  const email = signedIn()
+  const pause = growingPause()
+  for (;;) {
+    const token = await currentToken(email)
     signal?.throwIfAborted()
+    if (token === undefined) throw refusedHere(401, 'You have signed out: it was not asked again.')
     const answer = await fetch(path, request(token, body, signal)).catch(() => undefined)
     signal?.throwIfAborted()
+    if (!answer && ONCE.includes(path)) throw refusedHere(0, NOT_KNOWN)
     const again = await whyAgain(answer, token)
     trouble.set(again)
-    if (again !== undefined) await pause(wait)
+    if (again !== undefined) await pause()
     else if (answer?.ok) return answer
     else if (answer && answer.status !== 401) throw new Refused(await problemIn(answer))
   }
+}
+
+const NOT_KNOWN = 'The server did not answer. Look whether it was done, before you try again.'
+
+function refusedHere(status: number, sentence: string): Refused {
+  return new Refused({ status, code: '', sentence })
 }
 
 function request(token: string, body: object | undefined, signal: AbortSignal | undefined): RequestInit {
@@ -72,12 +85,20 @@ async function whyAgain(answer: Response | undefined, token: string): Promise<st
     )
     return isLost ? lost : undefined
   }
-  if (answer.status === 429 || answer.status === 503) return `${(await problemIn(answer)).sentence} Trying again.`
-  return undefined
+  if (answer.status !== 429 && answer.status !== 503) return undefined
+  const { code, sentence } = await problemIn(answer.clone())
+  // It would take as long again.
+  return code === 'read-too-long' ? undefined : `${sentence} Trying again.`
 }
 
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, milliseconds)
-  })
+/** Each pause is twice as long as the one before. */
+export function growingPause(): () => Promise<void> {
+  let next = FIRST_WAIT_MS
+  return () => {
+    const wait = next
+    next = Math.min(2 * wait, LONGEST_WAIT_MS)
+    return new Promise((resolve) => {
+      setTimeout(resolve, wait)
+    })
+  }
 }

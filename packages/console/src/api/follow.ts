@@ -1,6 +1,6 @@
 /** New decision records while a page looks at them: server-sent events, read from an answer since they need a token. */
 import { useEffect, useState } from 'preact/hooks'
-import { askFor } from './ask.ts'
+import { askFor, growingPause } from './ask.ts'
 import type { DecisionRecord } from './types.ts'
 
 /** The server ends a stream so that the gate decides again. */
@@ -9,6 +9,8 @@ const SECONDS = 60
 const MOST_KEPT = 10_000
 /** Records that come together are shown together. */
 const SHOW_MS = 200
+/** A stream that ends sooner and gave nothing was ended by something in between, such as a proxy. */
+const AT_ONCE_MS = 1000
 
 /** The newest last. `filter`: undefined follows nothing. */
 export function useFollowed(filter: object | undefined): readonly DecisionRecord[] {
@@ -37,9 +39,12 @@ export function useFollowed(filter: object | undefined): readonly DecisionRecord
 
 async function follow(filter: object, take: (record: DecisionRecord) => void, signal: AbortSignal): Promise<never> {
   let after: string | undefined
+  let pause = growingPause()
   for (;;) {
+    const before = after
     const body = { ...filter, seconds: SECONDS, ...(after !== undefined && { after }) }
     const answer = await askFor('/policy/v1/follow', body, signal)
+    const began = performance.now()
     try {
       for await (const record of recordsIn(answer)) {
         after = record.requestId
@@ -49,6 +54,8 @@ async function follow(filter: object, take: (record: DecisionRecord) => void, si
       // The connection broke: the next stream begins where this one ended.
       signal.throwIfAborted()
     }
+    if (after === before && performance.now() - began < AT_ONCE_MS) await pause()
+    else pause = growingPause()
   }
 }
 

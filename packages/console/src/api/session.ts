@@ -26,23 +26,37 @@ let renewing: Promise<void> | undefined
 
 /** Returns the refusal; undefined when signed in. Throws where the server can't be reached. */
 export async function signIn(credentials: Credentials): Promise<Problem | undefined> {
-  const refusal = await take(credentials)
-  if (!refusal) session.set({ kind: 'open', email: credentials.email })
-  return refusal
+  const { email } = credentials
+  const given = await tokensFor(credentials)
+  if (!('access_token' in given)) return given
+  // Somebody else must find nothing of the one before.
+  if (signedIn() !== email) session.set({ kind: 'none' })
+  tokens = given
+  session.set({ kind: 'open', email })
+  return undefined
 }
 
 export async function signOut(): Promise<void> {
   const token = tokens?.access_token
   tokens = undefined
   session.set({ kind: 'none' })
-  if (token === undefined) return
+  if (token !== undefined) await giveBack(token)
+}
+
+async function giveBack(token: string): Promise<void> {
   await fetch('/api/tokens/current', { method: 'DELETE', headers: authorization(token) }).catch(() => undefined)
 }
 
-/** Waits while nobody is signed in. */
-export async function currentToken(): Promise<string> {
-  while (!tokens || session.get().kind !== 'open') await nextChange()
-  return tokens.access_token
+/** The e-mail address, also of an ended session. */
+export function signedIn(): string | undefined {
+  const state = session.get()
+  return state.kind === 'none' ? undefined : state.email
+}
+
+/** Waits while the session is ended. Undefined once the person has signed out, and for somebody else. */
+export async function currentToken(email: string | undefined): Promise<string | undefined> {
+  while (session.get().kind === 'ended') await nextChange()
+  return signedIn() === email ? tokens?.access_token : undefined
 }
 
 /** After a 401 to this token: gets another one, or asks for a sign-in. */
@@ -55,22 +69,24 @@ export async function renew(refused: string): Promise<void> {
 }
 
 async function renewNow(): Promise<void> {
-  const refusal = await take({ refresh_token: tokens?.refresh_token ?? '' })
-  if (!refusal) return
-  tokens = undefined
+  const before = tokens
+  const given = await tokensFor({ refresh_token: before?.refresh_token ?? '' })
+  const isGiven = 'access_token' in given
+  // Signed out meanwhile.
+  if (tokens !== before) return isGiven ? giveBack(given.access_token) : undefined
+  tokens = isGiven ? given : undefined
+  if (isGiven) return
   const state = session.get()
   if (state.kind === 'open') session.set({ kind: 'ended', email: state.email })
 }
 
-async function take(body: object): Promise<Problem | undefined> {
+async function tokensFor(body: object): Promise<Tokens | Problem> {
   const answer = await fetch('/api/tokens', {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
   })
-  if (!answer.ok) return problemIn(answer)
-  tokens = await answer.json()
-  return undefined
+  return answer.ok ? answer.json() : problemIn(answer)
 }
 
 function nextChange(): Promise<void> {

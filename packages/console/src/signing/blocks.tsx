@@ -26,7 +26,8 @@ export function Blocks({ inForce, changed }: BlocksProps) {
   useEffect(() => {
     if (ownKey.get() === undefined) void findKey()
   }, [])
-  const isSigned = inForce.files['approvals.yaml'] !== undefined
+  // A folder takes blocks at once, also one with approvals.yaml.
+  const isSigned = inForce.source === 'published' && inForce.files['approvals.yaml'] !== undefined
   const act = (word: 'block' | 'unblock') => () =>
     run(async () => {
       const more = word === 'block' ? { ...given('reason', reason), ...given('until', until) } : {}
