@@ -66,6 +66,13 @@ export function decideAssuming(
   return { ...found, unless: deniersOf(request, subject.names, [...names, ...conditions]) }
 }
 
+/** The same where there is no object: no relation holds, and no condition that isn't known. */
+export function deniersWithoutObject(request: JudgedRequest, caller: Caller): readonly string[] {
+  const { holding, subject } = questionBy(request, caller, new Set(), new Set())
+  const conditions = [...request.snapshot.conditions.values()].filter(holding).map(({ name }) => name)
+  return deniersOf(request, subject.names, conditions)
+}
+
 /** The subjects whose denies match while these names hold, besides those of the caller. */
 function deniersOf(
   { snapshot, target: { resource, endpoint } }: JudgedRequest,
