@@ -44,7 +44,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
   cli: 4400,
   tools: 28450,
-  server: 10600,
+  server: 10650,
   analysis: 4950,
   config: 550,
   identity: 2800,

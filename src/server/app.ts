@@ -41,6 +41,7 @@ import { createPolicyLog, type PolicyLog } from './policy-changes/policy-log.ts'
 import { refuseUnproven } from './policy-changes/refuse-unproven.ts'
 import { warmInSlices } from './policy-changes/warm-in-slices.ts'
 import { type QuestionOptions, Questions } from './questions/answer-questions.ts'
+import type { PolicyQuestions } from './questions/policy-questions.ts'
 import { Cursors } from './routes/cursor.ts'
 import { EntityTags } from './routes/entity-tag.ts'
 import type { Services } from './routes/handler.ts'
@@ -87,6 +88,8 @@ export interface AppOptions {
   readonly unread?: Partial<UnreadBounds>
   /** How questions about the policy are answered (`/policy/v1/…`). */
   readonly questions?: QuestionOptions
+  /** Answers them in place of the program. */
+  readonly policyQuestions?: PolicyQuestions
   /** The functions of a worker that its primary provides. */
   readonly worker?: WorkerParts
 }
@@ -192,7 +195,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         cursors,
         tags,
         requests,
-        questions,
+        questions: options.policyQuestions ?? questions,
         describe: createDescribe(resources, channel ? 'published' : 'folder'),
         access: {
           resources,

@@ -18,6 +18,7 @@ import { UnreadAnswers } from './http/unread-answers.ts'
 import { InFlight } from './idempotency/idempotency-key.ts'
 import type { FaultLog } from './observe/fault-log.ts'
 import { createDescribe } from './openapi/document.ts'
+import { UNANSWERED } from './questions/policy-questions.ts'
 import { Cursors } from './routes/cursor.ts'
 import { EntityTags } from './routes/entity-tag.ts'
 import type { Services } from './routes/handler.ts'
@@ -82,8 +83,7 @@ export async function openInProcess(parts: InProcessParts): Promise<AskInProcess
       checks: async () => ({}),
       cursors: new Cursors(await store.secret('cursor')),
       tags: new EntityTags(await store.secret('tag')),
-      // Who may ask, and not what is answered.
-      questions: { isPublished: false, answer: async () => '{}', follow: async function* () {} },
+      questions: UNANSWERED,
       describe: parts.describe ?? createDescribe(resources, 'folder'),
       access: { resources, store, directory, verifier: parts.subjects, publicUrl: () => '', slices: new SliceQueue() },
     },

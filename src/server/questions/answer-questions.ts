@@ -19,7 +19,7 @@ import { secretsHiddenOf } from '../../present/without-secrets.ts'
 import type { JsonObject, SourceText } from '../../resources/schema/schema-file.ts'
 import { TooManyReads } from '../../store/errors.ts'
 import { Turns } from '../../store/lists/turns.ts'
-import { databaseIn } from '../../store/open.ts'
+import { readDatabaseUrl } from '../../store/open.ts'
 import { tooManyUnderWay } from '../slices.ts'
 import { followDecisions } from './follow-decisions.ts'
 import type { PolicyQuestions } from './policy-questions.ts'
@@ -275,9 +275,10 @@ export class Questions implements PolicyQuestions {
   }
 }
 
-/** A server that a command started has a database of its own. */
-function databaseUrlOf({ database, dataDirectory }: Config, { DATABASE_URL }: Environment): string | undefined {
-  return database.name === databaseIn(dataDirectory).name ? undefined : DATABASE_URL
+/** Undefined where the server has another database than this environment names. */
+function databaseUrlOf({ database }: Config, { DATABASE_URL }: Environment): string | undefined {
+  const named = DATABASE_URL ? readDatabaseUrl(DATABASE_URL) : undefined
+  return named && !('fault' in named) && named.location === database.location ? DATABASE_URL : undefined
 }
 
 /** Where the folders of a server are is for its operators alone. */

@@ -9,3 +9,10 @@ export interface PolicyQuestions {
   follow(asked: JsonObject, caller: string, gone: AbortSignal): AsyncIterable<string>
   answer(name: string, asked: JsonObject, caller: string, gone: AbortSignal): Promise<string>
 }
+
+/** For servers that only show who may ask: they have neither files nor data of their own to tell of. */
+export const UNANSWERED: PolicyQuestions = {
+  isPublished: false,
+  answer: async () => '{}',
+  follow: async function* () {},
+}

@@ -144,7 +144,7 @@ function ownRequest(request: FixtureRequest): FixtureRequest {
 
 /** What the program says of itself isn't the policy's matter; only whether it does. */
 function isOwnDocument({ path }: Pick<Cell, 'path'>): boolean {
-  return ['/livez', '/readyz', '/openapi.json'].includes(path) || path.startsWith('/.well-known/')
+  return ['/livez', '/readyz', '/openapi.json'].includes(path) || /^\/(\.well-known|policy\/v1)\//.test(path)
 }
 
 /** Several objects of a list can't share an email. */

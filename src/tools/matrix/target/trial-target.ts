@@ -23,6 +23,7 @@ import { issueToken } from '../../../identity/tokens/issue-token.ts'
 import type { Document } from '../../../resources/object.ts'
 import { startApp } from '../../../server/app.ts'
 import { createLog } from '../../../server/observe/log.ts'
+import { UNANSWERED } from '../../../server/questions/policy-questions.ts'
 import type { Seeding } from '../../../store/contract.ts'
 import type { Directory } from '../../../store/directory.ts'
 import { UniqueTaken } from '../../../store/errors.ts'
@@ -230,6 +231,7 @@ export const startTrialServer: StartTrialServer = async ({ policies, schemas }, 
     const app = await startApp({
       config,
       log: createLog(config.logLevel, commandProcess().stderr),
+      policyQuestions: UNANSWERED,
       ...(now && { now }),
     })
     const { keys } = app
