@@ -66,7 +66,11 @@ function isAsked(
     role,
     ...policy.links.filter((link) => link.role === role).flatMap((link) => inherited(link.inherits)),
   ]
-  const names = ['everyone', subject === undefined ? 'anonymous' : `user:${subject}`, ...roles.flatMap(inherited)]
+  const names = [
+    'everyone',
+    subject === undefined ? 'anonymous' : `user:${subject}`,
+    ...roles.filter((role) => policy.roles.has(role)).flatMap(inherited),
+  ]
   const { of: rule, kind, name } = part
   const actions = kind === 'action' ? [name] : rule.actions
   const looked = facts?.where ? ['*', action] : ['*', 'read', action]
