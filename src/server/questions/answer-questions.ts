@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { basename, isAbsolute, join } from 'node:path'
 import type { Environment } from '../../base/command-process.ts'
 import { FileError } from '../../base/diagnostic.ts'
+import { makeFolder } from '../../base/files/make-folder.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import { UnderWay } from '../../base/under-way.ts'
 import type { Config } from '../../config/config.ts'
@@ -182,7 +183,7 @@ export class Questions implements PolicyQuestions {
     if (this.#copied === revision) return folder
     this.#copied = undefined
     // Systems delete what stood in it for days.
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await makeFolder(folder)
     await rm(join(folder, 'policies'), { recursive: true, force: true })
     await writeFiles(join(folder, 'policies'), this.#texts())
     this.#copied = revision
