@@ -4,6 +4,7 @@
  */
 import type { CallersAlike } from '../../analysis/callers-alike.ts'
 import type { Caller } from '../../decide/caller.ts'
+import { anyCaller } from '../../decide/callers-and-routes.ts'
 import { decideHypothetical, type Question } from '../../decide/decide.ts'
 import { type FactSource, NO_FACTS, withFacts } from '../../decide/facts.ts'
 import { askingOf } from '../../decide/grants/caller-grants.ts'
@@ -13,7 +14,16 @@ import { comparedAttributes, followsFrom, leavesOf, needsCaller, stepOf } from '
 import { relate } from '../../decide/relations/ownership.ts'
 import type { Relation } from '../../decide/relations/relation-kind.ts'
 import { represent, type StoredObject } from '../../resources/object.ts'
-import { type JudgedAccess, type JudgedRequest, judged, questionBy, REFUSED, type UnknownCase } from './judge.ts'
+import type { LoadedPolicy } from '../load-policy.ts'
+import {
+  type InCases,
+  type JudgedAccess,
+  type JudgedRequest,
+  judged,
+  questionBy,
+  REFUSED,
+  type UnknownCase,
+} from './judge.ts'
 
 export interface TokenQuestion {
   readonly judged: JudgedRequest
@@ -66,11 +76,27 @@ export function decideAssuming(
   return { ...found, unless: deniersOf(request, subject.names, [...names, ...conditions]) }
 }
 
-/** The same where there is no object: no relation holds, and no condition that isn't known. */
-export function deniersWithoutObject(request: JudgedRequest, caller: Caller): readonly string[] {
-  const { holding, subject } = questionBy(request, caller, new Set(), new Set())
+/**
+ * Without an object: the users and roles that a token with these roles must not name too, because with one of them it is
+ * refused in each case.
+ */
+export async function refusedWith(
+  { judged: request, reviewed }: { readonly judged: JudgedRequest; readonly reviewed: LoadedPolicy },
+  roles: readonly string[],
+  casesOf: (caller: Caller, id: string | undefined) => Promise<InCases | undefined>,
+): Promise<readonly string[]> {
+  const callerWith = (id: string | undefined, more: readonly string[]) => {
+    return { ...anyCaller(reviewed.policy, { id, roles: [...roles, ...more] }), claims: {} }
+  }
+  const { holding, subject } = questionBy(request, callerWith(undefined, []), new Set(), new Set())
   const conditions = [...request.snapshot.conditions.values()].filter(holding).map(({ name }) => name)
-  return deniersOf(request, subject.names, conditions)
+  const refused: string[] = []
+  for (const other of deniersOf(request, subject.names, conditions)) {
+    const id = other.startsWith('user:') ? other.slice('user:'.length) : undefined
+    const found = await casesOf(callerWith(id, id === undefined ? [other] : []), id)
+    if (found && !found.when) refused.push(other)
+  }
+  return refused
 }
 
 /** The subjects whose denies match while these names hold, besides those of the caller. */

@@ -39,7 +39,7 @@ import {
   type UnknownCase,
 } from './judge.ts'
 import { eachPage } from './objects-in-memory.ts'
-import { decideAssuming, deniersWithoutObject, relationsOfToken } from './tokens.ts'
+import { decideAssuming, refusedWith, relationsOfToken } from './tokens.ts'
 
 export interface WhoQuestion {
   readonly reviewed: LoadedPolicy
@@ -318,23 +318,10 @@ async function addToken(asking: Asking, { role, id }: OfToken, add: Add): Promis
   const [found, bare] = [await some, await none]
   const depends = found?.when && !bare?.when
   const told = depends ? { ...found, judged: { ...found.judged, answer: 'depends' as const } } : bare
-  const unless = id === undefined && told?.when ? await refusedWith(asking, roles) : []
+  const casesOf = (other: Caller, otherId: string | undefined) =>
+    inCases((assumed, names) => decideFor(asking, other, otherId, { assumed, named: names }))
+  const unless = id === undefined && told?.when ? await refusedWith(asking, roles, casesOf) : []
   add(named, told && { ...told, judged: { ...told.judged, unless } }, {})
-}
-
-/** The users and roles that a token with these roles must not name too: with one of them, it is refused in each case. */
-async function refusedWith(asking: Asking, roles: readonly string[]): Promise<readonly string[]> {
-  const { reviewed, judged: request } = asking
-  const caller = { ...anyCaller(reviewed.policy, { id: undefined, roles }), claims: {} }
-  const refused: string[] = []
-  for (const subject of deniersWithoutObject(request, caller)) {
-    const id = subject.startsWith('user:') ? subject.slice('user:'.length) : undefined
-    const also = { id, roles: id === undefined ? [...roles, subject] : roles }
-    const other = { ...anyCaller(reviewed.policy, also), claims: {} }
-    const found = await inCases((assumed, names) => decideFor(asking, other, id, { assumed, named: names }))
-    if (found && !found.when) refused.push(subject)
-  }
-  return refused
 }
 
 function rowOf(
