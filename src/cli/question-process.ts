@@ -1,5 +1,5 @@
 /**
- * The process that runs commands for the questions to a server (src/server/questions/answer-questions.ts), so that no
+ * The process that runs commands for the questions to a server (src/server/questions/command-runner.ts), so that no
  * request waits for them, and none of their memory is the server's.
  */
 import '../base/node-24.ts'

@@ -1,5 +1,5 @@
 /** /policy/v1/…: what the server says of its policy is what the commands say, for those who may ask, in bounds. */
-import { readdir, readFile, symlink, unlink, writeFile } from 'node:fs/promises'
+import { appendFile, readdir, readFile, symlink, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -222,6 +222,20 @@ describe('the decisions of a server, followed', () => {
   it('begin anew, and say so, where the last event is not in the log', async () => {
     const response = await follow({ seconds: 1, after: 'nobody knows it' })
     expect(await response.text()).to.contain('event: reset\ndata: {}\n\n')
+  })
+
+  it('begin anew where more was decided meanwhile than a stream may hold', async () => {
+    await refuse()
+    const last = await server.lastDecision({ method: 'DELETE', status: 403 })
+    const more = Array.from({ length: 1500 }, (_, n) => {
+      return `${JSON.stringify({ ...last, requestId: `more-${n}`, method: 'x'.repeat(1000) })}\n`
+    })
+    await appendFile(join(server.folder, 'data/decisions.log'), more.join(''))
+    const ask = async (after: unknown) => (await follow({ seconds: 1, after: String(after) })).text()
+    expect(await ask(last?.requestId)).to.contain('event: reset\n')
+    expect(await ask('more-1490'))
+      .to.contain('id: more-1491\n')
+      .and.not.contain('reset')
   })
 
   it('begin anew, too, where an older file of the log can not be read', async () => {

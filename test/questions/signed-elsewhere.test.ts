@@ -136,6 +136,23 @@ describe('a change of the policy over HTTP', () => {
   })
 })
 
+describe('a command whose key is elsewhere', () => {
+  it('says what such a key looks like, in one sentence', async () => {
+    const approved = await ApprovedPolicies.make()
+    try {
+      for (const [key, sentence] of [
+        ['to-sign:x', 'needs the thumbprint of the public key'],
+        ['signed:x', 'needs the text that was to be signed, a point, and the signature in base64url'],
+      ] as const) {
+        const { code, stderr } = await approved.run('approve', '1', '--key', key)
+        expect([code, stderr.includes(sentence), stderr.trim().split('\n').length], stderr).to.deep.equal([2, true, 1])
+      }
+    } finally {
+      await approved.remove()
+    }
+  })
+})
+
 describe('a role for a time, signed with a key that is elsewhere', () => {
   it('is given and approved by the text that the command has printed', async () => {
     const needs = `needs:

@@ -10,7 +10,12 @@ export const EVENT_STREAM = 'text/event-stream'
 const LONGEST_MS = 65_000
 
 /** Nothing waits in memory but one event: the next one is made when the client has taken it. */
-export function sendEvents(response: ServerResponse, headers: ResponseHeaders, events: AsyncIterable<string>): void {
+export function sendEvents(
+  response: ServerResponse,
+  headers: ResponseHeaders,
+  events: AsyncIterable<string>,
+  longestMs = LONGEST_MS,
+): void {
   response.writeHead(200, {
     ...headers,
     'Content-Type': `${EVENT_STREAM}; charset=utf-8`,
@@ -20,7 +25,7 @@ export function sendEvents(response: ServerResponse, headers: ResponseHeaders, e
     Connection: 'close',
   })
   // A client that doesn't read would keep the stream open after its end.
-  const cutOff = setTimeout(() => response.socket?.resetAndDestroy(), LONGEST_MS).unref()
+  const cutOff = setTimeout(() => response.socket?.resetAndDestroy(), longestMs).unref()
   response.once('close', () => clearTimeout(cutOff))
   void pipeline(Readable.from(events, { highWaterMark: 1 }), response).catch(() => response.destroy())
 }

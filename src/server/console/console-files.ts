@@ -9,7 +9,7 @@ const PLACE = new URL('../../../dist/console/', import.meta.url)
 
 export interface ConsoleFile {
   readonly contentType: string
-  /** Its name has a hash of what is in it. */
+  /** Its name has a hash of its bytes, so a browser may keep it. */
   readonly isKept: boolean
   readonly bytes: Buffer
   readonly gzipped: Buffer

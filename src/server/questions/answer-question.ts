@@ -1,4 +1,4 @@
-/** /policy/v1/…: what can be known of the policy in force, by callers whom it lets ask (docs/policy-api.md). */
+/** /policy/v1/…: answers questions about the policy in force to callers that it lets ask (docs/policy-api.md). */
 import { Problem } from '../../base/problems/problem.ts'
 import { POLICY_PATH } from '../../resources/built-in/policy-questions.ts'
 import type { Input } from '../input/input.ts'

@@ -1,10 +1,8 @@
 /**
- * Answers the questions to `/policy/v1/…` as commands do: the program itself runs beside the server when it is needed, and
- * answers one question at a time. The commands read a copy of the files in force, because those on the disk may be newer, or
- * broken.
+ * Answers the questions to `/policy/v1/…` as commands do, one at a time. The commands read a copy of the files in force,
+ * because those on the disk may be newer, or broken.
  */
-import { type ChildProcess, fork } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, isAbsolute, join } from 'node:path'
 import type { Environment } from '../../base/command-process.ts'
@@ -22,37 +20,25 @@ import { TooManyReads } from '../../store/errors.ts'
 import { Turns } from '../../store/lists/turns.ts'
 import { readDatabaseUrl } from '../../store/open.ts'
 import { tooManyUnderWay } from '../slices.ts'
+import { CommandRunner, type RunnerOptions, tooLong } from './command-runner.ts'
 import { followDecisions } from './follow-decisions.ts'
 import type { PolicyQuestions } from './policy-questions.ts'
 import { type CommandLine, commandOf, diffOf, type QuestionBody } from './question-commands.ts'
-import type { FromProcess, ToProcess } from './question-messages.ts'
+import type { FromProcess } from './question-messages.ts'
 
-// .ts in a checkout, .js in the package.
-const PROGRAM = new URL(`../../cli/question-process.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
-
-/** A command that takes longer is ended. */
-const PATIENCE_MS = 60_000
-/** People ask one question after another, and a start takes longer than most answers. */
-const IDLE_MS = 60_000
-/** In characters of JSON. */
-const LONGEST_ANSWER = 32_000_000
-/** Of the heap of the process. */
-const MOST_MEGABYTES = 1024
 /** The most questions under way: all but one wait. */
 const MOST = { ofCaller: 6, ofAll: 24 } as const
 
+/** A question that waits longer for its turn is refused. */
+const WAIT_MS = 60_000
 const MOST_FOLLOWING = { ofCaller: 4, ofAll: 32 } as const
 
 /** Of the logs of this server. */
 const OF_LOGS: ReadonlySet<string> = new Set(['usage', 'replay'])
 
-export interface QuestionOptions {
+export interface QuestionOptions extends Omit<RunnerOptions, 'onEnd'> {
   /** What the commands see, beside the settings of the server; that of this process when not given. */
   readonly environment?: Environment
-  /** Where the commands run, and look for matrices; that of this process when not given. */
-  readonly folder?: string
-  readonly patienceMs?: number
-  readonly idleMs?: number
 }
 
 interface QuestionParts extends QuestionOptions {
@@ -68,15 +54,19 @@ export class Questions implements PolicyQuestions {
   readonly #following = new UnderWay(MOST_FOLLOWING, () => tooManyUnderWay('streams of decisions'))
   readonly #draining = new AbortController()
   /** One question at a time, callers in turn. */
-  readonly #turns = new Turns({ ofCaller: 1, ofAll: 1 }, PATIENCE_MS)
-  #process: ChildProcess | undefined
-  #idle: NodeJS.Timeout | undefined
+  readonly #turns = new Turns({ ofCaller: 1, ofAll: 1 }, WAIT_MS)
+  readonly #runner: CommandRunner
   #folder: Promise<string> | undefined
   /** The revision whose files the folder has. */
   #copied: string | undefined
 
   constructor(parts: QuestionParts) {
     this.#parts = parts
+    const onEnd = () => {
+      // The copy may be deleted while nobody asks.
+      this.#copied = undefined
+    }
+    this.#runner = new CommandRunner({ ...parts, onEnd })
   }
 
   get isPublished(): boolean {
@@ -110,7 +100,7 @@ export class Questions implements PolicyQuestions {
 
   async close(): Promise<void> {
     this.drain()
-    this.#end()
+    this.#runner.end()
     const folder = await this.#folder?.catch(() => undefined)
     if (folder !== undefined) await rm(folder, { recursive: true, force: true })
   }
@@ -118,10 +108,12 @@ export class Questions implements PolicyQuestions {
   async #ofCommand(name: string, asked: QuestionBody, gone: AbortSignal): Promise<string> {
     const { config } = this.#parts
     const logs = OF_LOGS.has(name) ? { logs: await logsOf(config) } : {}
-    const draft = asked.files === undefined ? undefined : await this.#writeDraft(asked)
-    const lineIn = (folder: string | undefined) => commandOf(name, { ...asked, ...logs, ...(folder && { folder }) })
+    const folder = await this.#inForce()
+    const draft = asked.files === undefined ? undefined : await this.#writeDraft(folder, asked)
+    const lineIn = (place: string | undefined) =>
+      commandOf(name, { ...asked, ...logs, ...(place && { folder: place }) })
     const line = lineIn(draft)
-    const policies = line.ofFolder || this.isPublished ? config.policies : join(await this.#inForce(), 'policies')
+    const policies = line.ofFolder || this.isPublished ? config.policies : join(folder, 'policies')
     const { shown } = lineIn(draft && 'draft')
     return answerText({ ...line, shown: withoutFolders(shown, config) }, await this.#run(line.argv, policies, gone))
   }
@@ -141,22 +133,26 @@ export class Questions implements PolicyQuestions {
 
   /** The findings of a copy of the files in force with changes, and what the changes mean. */
   async #draft(asked: QuestionBody, gone: AbortSignal): Promise<string> {
-    const draft = await this.#writeDraft(asked)
+    const folder = await this.#inForce()
+    const draft = await this.#writeDraft(folder, asked)
     const line = commandOf('check', {})
     const checked = await this.#run(line.argv, draft, gone)
     const check = answerText({ ...line, shown: 'sallyport policy check draft' }, checked)
     if (JSON.parse(checked.stdout).errors > 0) return `{"check":${check},"diff":null}`
-    const compared = await this.#run(diffOf(join(await this.#inForce(), 'policies'), draft), draft, gone)
+    const compared = await this.#run(diffOf(join(folder, 'policies'), draft), draft, gone)
     const shown = { ...line, shown: 'sallyport policy diff policies draft' }
     return `{"check":${check},"diff":${answerText(shown, compared)}}`
   }
 
-  /** The folder. */
-  async #writeDraft(asked: QuestionBody): Promise<string> {
-    const draft = join(await this.#inForce(), 'draft')
+  /** Beside the copy that it changes, in `folder`. */
+  async #writeDraft(folder: string, asked: QuestionBody): Promise<string> {
+    const draft = join(folder, 'draft')
     await rm(draft, { recursive: true, force: true })
-    const changes = asked.files as Readonly<Record<string, string | null>>
-    await writeFiles(draft, { ...this.#texts(), ...changes })
+    await cp(join(folder, 'policies'), draft, { recursive: true })
+    for (const [name, text] of Object.entries(asked.files as Readonly<Record<string, string | null>>)) {
+      const file = join(draft, name)
+      await (text === null ? rm(file, { force: true }) : writeFile(file, text))
+    }
     return draft
   }
 
@@ -185,7 +181,8 @@ export class Questions implements PolicyQuestions {
     // Systems delete what stood in it for days.
     await makeFolder(folder)
     await rm(join(folder, 'policies'), { recursive: true, force: true })
-    await writeFiles(join(folder, 'policies'), this.#texts())
+    await mkdir(join(folder, 'policies'))
+    for (const [name, text] of Object.entries(this.#texts())) await writeFile(join(folder, 'policies', name), text)
     this.#copied = revision
     return folder
   }
@@ -210,7 +207,7 @@ export class Questions implements PolicyQuestions {
       SCHEMAS: config.schemas,
       DATA_DIR: config.dataDirectory,
     }
-    const answer = await this.#ask({ argv, env, most: LONGEST_ANSWER }, gone)
+    const answer = await this.#runner.run({ argv, env }, gone)
     const folder = await this.#folder
     const shown = (text: string) =>
       withoutFolders(folder === undefined ? text : text.replaceAll(`${folder}/`, ''), config)
@@ -222,57 +219,6 @@ export class Questions implements PolicyQuestions {
     // A fault of the program has its stack, which is not for clients.
     if (sentence === '' || /\n {4}at /.test(sentence)) throw new Error(`${argv.join(' ')}: ${sentence}`)
     throw refused(sentence)
-  }
-
-  async #ask(asked: ToProcess, gone: AbortSignal): Promise<FromProcess> {
-    clearTimeout(this.#idle)
-    this.#process ??= this.#start()
-    const child = this.#process
-    const { promise, resolve, reject } = Promise.withResolvers<FromProcess>()
-    const { patienceMs = PATIENCE_MS, idleMs = IDLE_MS } = this.#parts
-    const giveUp = setTimeout(() => reject(tooLong()), patienceMs).unref()
-    const ended = () => reject(new Error('the process of the question ended'))
-    const left = () => reject(gone.reason)
-    child.once('message', resolve).once('error', reject).once('exit', ended)
-    gone.addEventListener('abort', left, { once: true })
-    child.send(asked, (error) => error && reject(error))
-    try {
-      return await promise
-    } catch (error) {
-      // It may be in any state, so the next question gets a new one.
-      this.#end()
-      throw error
-    } finally {
-      clearTimeout(giveUp)
-      gone.removeEventListener('abort', left)
-      child.off('message', resolve).off('error', reject).off('exit', ended)
-      this.#idle = setTimeout(() => this.#end(), idleMs).unref()
-    }
-  }
-
-  #start(): ChildProcess {
-    const child = fork(PROGRAM, {
-      cwd: this.#parts.folder ?? process.cwd(),
-      execArgv: [`--max-old-space-size=${MOST_MEGABYTES}`],
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      serialization: 'advanced',
-    })
-    // Each question has its own listener; an error between two makes the next one fail.
-    child.on('error', () => {})
-    child.once('exit', () => {
-      if (this.#process === child) this.#end()
-    })
-    child.unref()
-    child.channel?.unref()
-    return child
-  }
-
-  #end(): void {
-    clearTimeout(this.#idle)
-    this.#process?.kill('SIGKILL')
-    this.#process = undefined
-    // Nobody asks for the moment, so the copy may be deleted meanwhile.
-    this.#copied = undefined
   }
 }
 
@@ -294,25 +240,10 @@ function faultText(fault: unknown): string {
   return fault instanceof FileError ? fault.message : 'The files could not be read; the log of the server says why.'
 }
 
-/** `null` for a file that the folder shall not have. */
-async function writeFiles(folder: string, texts: Readonly<Record<string, string | null>>): Promise<void> {
-  await mkdir(folder)
-  for (const [name, text] of Object.entries(texts)) {
-    if (text !== null) await writeFile(join(folder, name), text)
-  }
-}
-
 async function logsOf({ decisionLog: { file } }: Config): Promise<readonly string[]> {
   const files = file === undefined ? [] : await filesOfLog(file)
   if (files.length > 0) return files
   throw noLogFile()
-}
-
-function tooLong(): Problem {
-  const headers = { 'Retry-After': '10' }
-  return new Problem('read-too-long', 'The answer takes too long to make here; ask about less, or run the command.', {
-    headers,
-  })
 }
 
 /** Calls `leave` when the events end, whoever ends them; at the end of their time, if nobody has begun to read. */

@@ -80,7 +80,7 @@ export async function readBase(signed: SignedVersions, resources: Resources): Pr
 /** People sign what a command has shown them, and read it before. */
 const SIGNED_WITHIN_MS = 30 * 60 * 1000
 
-/** The time of what is signed. Throws ToolError for one that was signed long ago. */
+/** The time that the signed text has. Throws ToolError where that is long ago, or ahead. */
 export async function timeToSign(versions: Pick<PolicyVersions, 'now'>, { at }: PersonSigner): Promise<number> {
   const now = await versions.now()
   if (at === undefined) return now
