@@ -49,8 +49,10 @@ export function Windowed<T>({ label, rows, columns, keyOf, open, opened }: Windo
   }, [])
   useLayoutEffect(() => {
     if (!wantsFocus.current) return
-    wantsFocus.current = false
-    box.current?.querySelector<HTMLElement>('[role=gridcell][tabindex="0"]')?.focus()
+    // It may not exist yet: then it gets the focus when it does.
+    const cell = box.current?.querySelector<HTMLElement>('[role=gridcell][tabindex="0"]')
+    wantsFocus.current = cell === null
+    cell?.focus()
   })
 
   const first = Math.max(0, Math.floor(seen.top / ROW_PIXELS) - SPARE)
@@ -58,6 +60,9 @@ export function Windowed<T>({ label, rows, columns, keyOf, open, opened }: Windo
   const template = columns.map(({ width }) => `minmax(${width}px, ${width}fr)`).join(' ')
   const width = columns.reduce((sum, column) => sum + column.width, 0)
 
+  const look = () => {
+    if (box.current) setSeen({ top: box.current.scrollTop, height: box.current.clientHeight })
+  }
   const press = (event: KeyboardEvent) => {
     const row = rows[at.row]
     if (event.key === 'Enter' && row) open(row, at.column)
@@ -67,14 +72,11 @@ export function Windowed<T>({ label, rows, columns, keyOf, open, opened }: Windo
     wantsFocus.current = true
     setSpot(to)
     bringIntoSight(box.current, to.row)
+    look()
   }
 
   return (
-    <div
-      class="window"
-      ref={box}
-      onScroll={(event) => setSeen({ top: event.currentTarget.scrollTop, height: event.currentTarget.clientHeight })}
-    >
+    <div class="window" ref={box} onScroll={look}>
       <div
         role="grid"
         aria-label={label}
