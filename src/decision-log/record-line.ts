@@ -16,13 +16,9 @@ const LOUD = /[\u007f-\u009f\u2028\u2029]/g
 
 /** JSON, without the end of the line. */
 export function recordLine(record: DecisionRecord): string {
-  return quiet(`{"record":"decision",${textOf(record).slice(1)}`)
-}
-
-function textOf(record: DecisionRecord): string {
   const { asked, ...rest } = record
-  if (!asked) return boundedText(record)
-  return `${boundedText(rest).slice(0, -1)},"asked":[${askedTexts(asked).join(',')}]}`
+  const questions = asked ? `,"asked":[${askedTexts(asked).join(',')}]` : ''
+  return quiet(`{"record":"decision",${boundedText(rest).slice(1, -1)}${questions}}`)
 }
 
 /** Only the facts of a single decision can be long. A migration's ids can be long too, but no caller chooses them. */

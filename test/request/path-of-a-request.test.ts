@@ -1,9 +1,11 @@
 /** How much code a request runs through, and that ARCHITECTURE.md tells its stages. */
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { textOfTime } from '../../src/base/time.ts'
 import { startTestServer, type TestServer } from '../server.ts'
+import { until } from '../until.ts'
 import { filesOf, functionsOf, type Traced } from './traced.ts'
 
 const ROOT = new URL('../../', import.meta.url)
@@ -76,6 +78,9 @@ async function patching(server: TestServer): Promise<() => Promise<void>> {
   const token = await server.token('ann', 'member')
   const note = { title: 'Milk', body: 'two bottles', tags: ['home'] }
   const { body } = await server.ask('POST', '/api/v1/notes', { token, body: note })
+  const log = join(server.folder, 'data/decisions.log')
+  await server.decisions()
+  const written = (await readFile(log, 'utf8')).split('\n').length - 1
   let title = 0
   return async () => {
     const path = `/api/v1/notes/${body.id}`
@@ -85,6 +90,8 @@ async function patching(server: TestServer): Promise<() => Promise<void>> {
       headers: { 'If-Match': '*' },
     })
     expect(answer.status, answer.text).to.equal(200)
+    // Its record is a part of the path: without this, a fast machine would write the records of many runs as one.
+    await until(async () => (await readFile(log, 'utf8')).split('\n').length > written + title)
   }
 }
 

@@ -36,7 +36,7 @@ function parseExact(bytes: Uint8Array, text: string, deepest: number): { readonl
   if (names === undefined) return undefined
   try {
     const value = JSON.parse(text) as Json
-    return isExact(value, names, { hasEscapes: text.includes('\\') }) ? { value } : undefined
+    return membersOf(value, text.includes('\\')) === names ? { value } : undefined
   } catch {
     return undefined
   }
@@ -98,14 +98,9 @@ function endOfText(bytes: Uint8Array, from: number): number {
 }
 
 /**
- * Whether the value has as many members as the text has names, so that no name was repeated, and nothing that is
- * refused. Without any backslash, text can have neither U+0000 nor a lone surrogate.
+ * The members of all objects in the value: as many as the text has names, if none was repeated. Not a number if
+ * something in it is refused. Without any backslash, text can have neither U+0000 nor a lone surrogate.
  */
-function isExact(value: Json, names: number, { hasEscapes }: { readonly hasEscapes: boolean }): boolean {
-  return membersOf(value, hasEscapes) === names
-}
-
-/** The members of all objects in the value; not a number if something in it is refused. */
 function membersOf(value: Json, hasEscapes: boolean): number {
   switch (typeof value) {
     case 'string':

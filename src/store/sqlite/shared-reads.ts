@@ -36,7 +36,13 @@ export class SharedReads {
 
   /** Within another transaction, the reads are part of that one. */
   run<T>(work: () => T): T {
-    if (!answering(() => this.#begins())) return work()
+    const isWithin = answering(() => {
+      if (this.#database.isTransaction) return true
+      this.#begin.run()
+      return false
+    })
+    if (isWithin) return work()
+    this.#open = true
     try {
       return work()
     } finally {
@@ -60,14 +66,6 @@ export class SharedReads {
     this.#own = own
     this.#knowsState = this.#open
     return this.#state
-  }
-
-  /** False in another transaction. */
-  #begins(): boolean {
-    if (this.#database.isTransaction) return false
-    this.#begin.run()
-    this.#open = true
-    return true
   }
 }
 
