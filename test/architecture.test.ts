@@ -42,9 +42,9 @@ const MATRIX_ROOMS = [
 /** Code lines of each room: what was reached, rounded up to the next fifty. Lower one whenever its room gets smaller. */
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
-  cli: 4400,
-  tools: 28450,
-  server: 10650,
+  cli: 4450,
+  tools: 28550,
+  server: 10800,
   analysis: 4950,
   config: 550,
   identity: 2800,
@@ -54,7 +54,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   store: 8300,
   policy: 3300,
   decide: 4950,
-  resources: 4250,
+  resources: 4300,
   present: 600,
   base: 1200,
   lsp: 1600,

@@ -13,6 +13,8 @@ const NICENESS = 10
 
 giveWay(NICENESS)
 process.on('message', async ({ argv, env, most }: ToProcess) => {
+  // Where it may leave what it needs in the middle: the server takes that away.
+  process.env.TMPDIR = env.TMPDIR
   const [stdout, stderr] = [new BoundedOutput(most), new BoundedOutput(most)]
   const code = await run(argv, { cwd: process.cwd(), env, stdin: Readable.from([]), stdout, stderr })
   const answer: FromProcess = { code, stdout: stdout.text, stderr: stderr.text, isCut: stdout.isCut }

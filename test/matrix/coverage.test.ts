@@ -172,7 +172,7 @@ describe('sallyport matrix coverage', () => {
         coveragePage(await measureCoverage(await suiteOfText(NOTES))),
       )
       const first = page.locator('.resource').first()
-      expect(await first.locator('h2').innerText()).to.match(/^orders \d+ open$/)
+      expect(await first.locator('h2').innerText()).to.match(/^system\/policy \d+ open$/)
       const notes = page.locator('.resource', { hasText: 'GET /api/v1/notes/{id} (own)' })
       const own = notes.locator('.row', { hasText: 'GET /api/v1/notes/{id} (own)' }).first()
       expect(await own.locator('td').allInnerTexts()).to.deep.equal([

@@ -1,4 +1,5 @@
 /** A throw-away server for cells, with the policy and the schemas that it runs. */
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { loadPolicy } from '../../src/tools/load-policy.ts'
 import { sampleResources } from '../../src/tools/matrix/fixture/samples.ts'
@@ -23,6 +24,9 @@ export async function startMatrixServer(
   options: TestServerOptions = {},
 ): Promise<MatrixServer> {
   const server = await startTestServer(options)
+  // It has a matrix to tell of, for cells about those who may ask.
+  await mkdir(join(server.folder, 'test/matrix'), { recursive: true })
+  await writeFile(join(server.folder, 'test/matrix/live.csv'), 'method,path,object,anonymous\nGET,/livez,none,200\n')
   const { resources, seeding } = server.app
   const { policy, files } = await loadPolicy(join(server.folder, 'policies'), resources)
   const folders = { policies: 'policies', schemas: 'schemas' }

@@ -65,6 +65,11 @@ describe('the command line', () => {
     expect(unblocked).to.deep.equal({ ...blocked, blocked: false })
     const { files } = await json('matrix-init', ['matrix', 'init', '--out', join(bin, 'matrix')])
     expect(files).to.include(join(bin, 'matrix', 'orders.csv'))
+    const { matrices } = await json('matrix-show', ['matrix', 'show', join(bin, 'matrix')])
+    expect(matrices[0].rows[0].slice(0, 3)).to.deep.equal(['method', 'path', 'object'])
+    const request = ['GET', '/api/orders/{id}', '--role', 'support', '--matrices', join(bin, 'matrix')]
+    const { cells } = await json('matrix-find', ['matrix', 'find', ...request])
+    expect(cells.map(({ cell }: { cell: { column: string } }) => cell.column)).to.include('support')
     await json('signing-keys-list', ['signing-keys', 'list'])
     const { kid, older } = await json('signing-keys-rotate', ['signing-keys', 'rotate'])
     expect(older).to.have.length(1)

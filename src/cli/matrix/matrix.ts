@@ -1,5 +1,5 @@
 /** sallyport matrix …: writes, tests and measures the expected answers for each caller. */
-import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { setExitCode } from '../../base/command-process.ts'
 import { printNote, printReport, printResult } from '../../present/print.ts'
 import { OPERATORS, type Operator } from '../../tools/matrix/mutate/operators.ts'
@@ -19,11 +19,9 @@ import {
   withHelp,
 } from '../options.ts'
 import { stopSignal, withProgress } from '../progress.ts'
+import { declareFind, declareShow, PATHS } from './show.ts'
 import { targetSettings, withTargetOptions } from './target-options.ts'
 
-const PATHS = new Argument('[paths...]', 'folders or files of matrices (*.csv) and cases (*.yaml)').default([
-  'test/matrix',
-])
 const REPORT_FORMATS = ['text', 'junit', 'json', 'html', 'sarif'] as const
 
 interface ReportFile {
@@ -36,6 +34,8 @@ export function matrixCommand(): Command {
     'matrix',
     'write, test and measure the expected answers for each caller',
     declareTest,
+    declareShow,
+    declareFind,
     declareInit,
     declareCoverage,
     declareMutate,

@@ -52,6 +52,8 @@ const ANSWER: JsonObject = {
   description: 'The answer of a command.',
 }
 
+const OR_NULL: JsonObject = { anyOf: [ANSWER, { type: 'null' }] }
+
 const TEXTS: JsonObject = { type: 'object', additionalProperties: TEXT }
 
 const FILES: JsonObject = {
@@ -106,7 +108,7 @@ const EVENTS: JsonObject = {
 const DRAFT: JsonObject = {
   title: 'PolicyDraft',
   description: 'What these files would mean: their findings, and what changes. `diff` is null for files with errors.',
-  ...closedObjectOf({ check: ANSWER, diff: { anyOf: [ANSWER, { type: 'null' }] } }),
+  ...closedObjectOf({ check: ANSWER, diff: OR_NULL }),
 }
 
 /** The person's key is never the server's: it signs in the browser, or wherever the client is. */
@@ -131,6 +133,81 @@ const CHANGED_FILES: JsonObject = {
   propertyNames: { pattern: '^[a-z]{1,40}\\.[a-z]{1,10}$' },
   additionalProperties: { type: ['string', 'null'], maxLength: LONGEST_FILE },
 }
+
+/** A name of one folder, so it leads nowhere else. */
+const FILE_NAME = '[^/\\\\.\\u0000-\\u001f][^/\\\\\\u0000-\\u001f]{0,59}'
+
+/** Cells of matrices, and what they send, beside those of the server. */
+const BROUGHT: MemberSchemas = {
+  files: CHANGED_FILES,
+  matrices: {
+    description: 'Rows of matrices, the heads first, in place of those of the server with the same file name.',
+    type: 'object',
+    minProperties: 1,
+    maxProperties: 100,
+    propertyNames: { pattern: `^${FILE_NAME}\\.[cC][sS][vV]$` },
+    additionalProperties: listOf(listOf({ type: 'string', maxLength: 10_000 }, { maxItems: 200 }), {
+      maxItems: 100_000,
+    }),
+  },
+  bodies: {
+    description: 'JSON texts that cells of the column `body` name.',
+    type: 'object',
+    minProperties: 1,
+    maxProperties: 1000,
+    propertyNames: { pattern: `^${FILE_NAME}$` },
+    additionalProperties: { type: 'string', maxLength: 100_000 },
+  },
+}
+
+const MATRIX_RUN: JsonObject = {
+  title: 'PolicyMatrixRun',
+  description: 'The rows that were run, and the result. `test` is null for rows with faults.',
+  ...closedObjectOf({ matrices: ANSWER, test: OR_NULL }),
+}
+
+const NEW_MATRICES: JsonObject = {
+  title: 'PolicyNewMatrices',
+  description: 'What the command would write: rows, and bodies by file name. `matrices` is null if nothing is missing.',
+  ...closedObjectOf({ init: ANSWER, matrices: OR_NULL, bodies: TEXTS }),
+}
+
+/** The answers of a policy against expectations: that in force, or a draft. */
+const MATRICES: readonly PolicyQuestion[] = [
+  { name: 'matrices', action: 'read', summary: 'Get the matrices of the server' },
+  {
+    name: 'matrix-find',
+    action: 'read',
+    summary: 'Find the cells of matrices that state the answer to a request',
+    takes: { required: { method: METHOD, path: ONE }, optional: { roles: SOME } },
+  },
+  {
+    name: 'matrix-test',
+    action: 'draft',
+    summary: 'Try the requests of matrices on a server of their own',
+    takes: { optional: { ...BROUGHT, roles: SOME, resources: SOME } },
+    gives: MATRIX_RUN,
+  },
+  {
+    name: 'matrix-coverage',
+    action: 'draft',
+    summary: 'Get what the matrices state nothing about',
+    takes: { optional: BROUGHT },
+  },
+  {
+    name: 'matrix-mutate',
+    action: 'draft',
+    summary: 'Get the mistakes in a policy that the matrices do not notice',
+    takes: { optional: { ...BROUGHT, resources: SOME, mistakes: SOME } },
+  },
+  {
+    name: 'matrix-init',
+    action: 'draft',
+    summary: 'Get matrices that state what the policy answers',
+    takes: { optional: { ...BROUGHT, missing: { type: 'boolean' }, roles: SOME } },
+    gives: NEW_MATRICES,
+  },
+]
 
 /** What people say about a proposal. */
 const SAYINGS: readonly PolicyQuestion[] = [
@@ -280,6 +357,7 @@ const QUESTIONS: readonly PolicyQuestion[] = [
       optional: { ticket: LINE, notBefore: TIME, expires: ONE },
     },
   },
+  ...MATRICES,
   ...SAYINGS,
   {
     name: 'publish',

@@ -3,14 +3,11 @@
  * has asked for a while.
  */
 import { type ChildProcess, fork } from 'node:child_process'
-import { Problem } from '../../base/problems/problem.ts'
 import type { FromProcess, ToProcess } from './question-messages.ts'
 
 // .ts in a checkout, .js in the package.
 const PROGRAM = new URL(`../../cli/question-process.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
 
-/** A command that takes longer is ended. */
-const PATIENCE_MS = 60_000
 /** People ask one question after another, and a start takes longer than most answers. */
 const IDLE_MS = 60_000
 /** In characters of JSON. */
@@ -21,7 +18,6 @@ const MOST_MEGABYTES = 1024
 export interface RunnerOptions {
   /** Where the commands run, and look for matrices; that of this process when not given. */
   readonly folder?: string | undefined
-  readonly patienceMs?: number | undefined
   readonly idleMs?: number | undefined
   /** The process has ended: nobody asks for the moment. */
   readonly onEnd: () => void
@@ -37,15 +33,14 @@ export class CommandRunner {
     this.#options = options
   }
 
-  /** Throws Problem read-too-long, and the reason of `gone`. */
+  /** Throws the reason of `gone`, which ends the command. */
   async run(command: Omit<ToProcess, 'most'>, gone: AbortSignal): Promise<FromProcess> {
     gone.throwIfAborted()
     clearTimeout(this.#idle)
     this.#process ??= this.#start()
     const child = this.#process
     const { promise, resolve, reject } = Promise.withResolvers<FromProcess>()
-    const { patienceMs = PATIENCE_MS, idleMs = IDLE_MS } = this.#options
-    const giveUp = setTimeout(() => reject(tooLong()), patienceMs).unref()
+    const { idleMs = IDLE_MS } = this.#options
     const ended = () => reject(new Error('the process of the question ended'))
     const left = () => reject(gone.reason)
     child.once('message', resolve).once('error', reject).once('exit', ended)
@@ -58,7 +53,6 @@ export class CommandRunner {
       this.end()
       throw error
     } finally {
-      clearTimeout(giveUp)
       gone.removeEventListener('abort', left)
       child.off('message', resolve).off('error', reject).off('exit', ended)
       this.#idle = setTimeout(() => this.end(), idleMs).unref()
@@ -88,11 +82,4 @@ export class CommandRunner {
     this.#process = undefined
     this.#options.onEnd()
   }
-}
-
-export function tooLong(): Problem {
-  const headers = { 'Retry-After': '10' }
-  return new Problem('read-too-long', 'The answer takes too long to make here; ask about less, or run the command.', {
-    headers,
-  })
 }

@@ -1,6 +1,7 @@
 /** The command line that answers a question to `/policy/v1/…` (src/resources/built-in/policy-questions.ts). */
 import { shellWord } from '../../base/problems/fix.ts'
 import type { Json } from '../../resources/resource.ts'
+import type { FromProcess } from './question-messages.ts'
 
 /** Members of a body, which fits the schema of its question. */
 export type QuestionBody = Readonly<Record<string, Json>>
@@ -89,6 +90,23 @@ const COMMANDS: Readonly<Record<string, QuestionCommand>> = {
     ofFolder: true,
   },
   unblock: { words: ['policy', 'unblock'], options: { key: 'key' }, places: ['user'], ofFolder: true },
+  matrices: { words: ['matrix', 'show'], places: ['matrices'] },
+  'matrix-find': { words: ['matrix', 'find'], options: { role: 'roles' }, places: ['method', 'path'] },
+  'matrix-test': {
+    words: ['matrix', 'test'],
+    options: { policies: 'policies', role: 'roles', resource: 'resources' },
+    places: ['matrices'],
+  },
+  'matrix-coverage': { words: ['matrix', 'coverage'], options: { policies: 'policies' }, places: ['matrices'] },
+  'matrix-mutate': {
+    words: ['matrix', 'mutate'],
+    options: { policies: 'policies', resource: 'resources', only: 'mistakes' },
+    places: ['matrices'],
+  },
+  'matrix-init': {
+    words: ['matrix', 'init'],
+    options: { policies: 'policies', missing: 'missing', role: 'roles', out: 'out' },
+  },
   usage: { words: ['policy', 'usage'], options: { since: 'since', until: 'until' }, places: ['logs'] },
 }
 
@@ -130,4 +148,14 @@ function optionOf(option: string, value: Json | undefined): readonly string[] {
 function textsOf(value: Json | undefined): readonly string[] {
   if (value === undefined) return []
   return Array.isArray(value) ? value.map(String) : [String(value)]
+}
+
+export function answerJson({ shown, lines }: CommandLine, { code, stdout }: FromProcess): string {
+  const result = lines ? `{"records":[${stdout.trim().split('\n').filter(isRecord).join(',')}]}` : stdout.trim()
+  return `{"command":${JSON.stringify(shown)},"findings":${code === 1},"result":${result}}`
+}
+
+/** A command that finds none prints an empty list. */
+function isRecord(line: string): boolean {
+  return line !== '' && line !== '[]'
 }

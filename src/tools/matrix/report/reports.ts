@@ -154,7 +154,7 @@ function resultJson({ milliseconds, expectation, exchanges, predicted: _, ...tol
   }
 }
 
-function cellJson(expectation: NonNullable<Result['expectation']>) {
+export function cellJson(expectation: NonNullable<Result['expectation']>) {
   const { method, path, object, column, when, whenNot, becomes, body, note, expected } = expectation
   return {
     method,
