@@ -42,8 +42,8 @@ const MATRIX_ROOMS = [
 /** Code lines of each room: what was reached, rounded up to the next fifty. Lower one whenever its room gets smaller. */
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
-  cli: 4450,
-  tools: 28550,
+  cli: 4550,
+  tools: 28800,
   server: 10800,
   analysis: 4950,
   config: 550,
@@ -54,7 +54,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   store: 8300,
   policy: 3300,
   decide: 4950,
-  resources: 4300,
+  resources: 4350,
   present: 600,
   base: 1200,
   lsp: 1600,
@@ -301,7 +301,7 @@ describe('architecture', () => {
     )
     const lines = files.reduce((sum, name) => sum + codeLines(readFileSync(join(folder, name), 'utf8')), 0)
     expect(files.length).to.be.greaterThan(30)
-    expect(overBudget(new Map([['console', lines]]), { console: 3450 })).to.deep.equal([])
+    expect(overBudget(new Map([['console', lines]]), { console: 3900 })).to.deep.equal([])
   })
 
   it('a room that grows, or a new room, would be found', () => {

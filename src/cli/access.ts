@@ -1,9 +1,8 @@
 /** sallyport access …: who can do what, in people. */
-import { setFlagsFromString } from 'node:v8'
 import type { Command } from 'commander'
-import { isWholeProcess } from '../base/command-process.ts'
 import { printReport } from '../present/print.ts'
-import type { AccessProgress } from '../tools/access/objects-in-memory.ts'
+import { inPhases } from './access-progress.ts'
+import { declareAccessReview } from './access-review.ts'
 import { declareGrants } from './grants.ts'
 import {
   AT,
@@ -16,7 +15,6 @@ import {
   TEXT_OR_JSON,
   withHelp,
 } from './options.ts'
-import { withProgress } from './progress.ts'
 
 export function accessCommand(): Command {
   return commandGroup(
@@ -26,6 +24,7 @@ export function accessCommand(): Command {
     declareOf,
     declareReport,
     declareCompare,
+    declareAccessReview,
     declareGrants,
   )
 }
@@ -138,19 +137,4 @@ Exit code: 0 when both versions were compared, 2 when it could not run.`,
       const report = await inPhases((progress) => askCompare({ ...settings, from, to, progress }))
       printReport(format, COMPARE_FORMATS[format](report))
     })
-}
-
-/** By default, V8 collects garbage only when the heap is several times as large as what is in use. */
-const THRIFTY = '--heap-growing-percent=20'
-
-/** A bar for each of the two. */
-function inPhases<T>(work: (progress: AccessProgress) => Promise<T>): Promise<T> {
-  if (isWholeProcess()) setFlagsFromString(THRIFTY)
-  return withProgress('{doing} {bar} {percentage}% {eta_formatted} left', (bar) => {
-    const begin: AccessProgress['begin'] = (doing, total) => {
-      bar.stop()
-      bar.start(total, 0, { doing })
-    }
-    return work({ begin, done: (count) => bar.increment(count) })
-  })
 }

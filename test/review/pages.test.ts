@@ -230,6 +230,7 @@ const LONG = 'somebody-with-a-long-name'.repeat(6)
 const ACCESS: AccessReport = {
   at: '2026-11-21T06:00:00.000Z',
   revision: 'a4f428488d58fdf7',
+  digest: '0'.repeat(64),
   rows: [HOSTILE, LONG].flatMap((subject) =>
     ['list', 'update'].map((action) => ({
       resource: subject === LONG ? 'tasks' : HOSTILE,

@@ -29,6 +29,7 @@ const TYPES = {
   approval: 'sallyport-approval',
   grant: 'sallyport-grant',
   'about a grant': 'sallyport-about-grant',
+  'access review': 'sallyport-access-review',
 } as const
 
 export async function signAs(kind: keyof typeof TYPES, said: unknown, signer: PersonSigner): Promise<string> {

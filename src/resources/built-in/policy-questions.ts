@@ -125,6 +125,14 @@ const USER: JsonObject = { description: 'user:<id>, or an e-mail address.', ...O
 const LINE: JsonObject = { type: 'string', minLength: 1, maxLength: 1000 }
 const NUMBER: JsonObject = { type: 'integer', minimum: 1, maximum: 999_999_999 }
 
+/** Of a report: a hundred thousand lines have as many numbers, at worst. */
+const LINE_NUMBERS: JsonObject = {
+  description: 'Numbers of rows of the report, in order: `1-40,42`.',
+  type: 'string',
+  pattern: '^[1-9]\\d{0,6}(-[1-9]\\d{0,6})?(,[1-9]\\d{0,6}(-[1-9]\\d{0,6})?)*$',
+  maxLength: 1_000_000,
+}
+
 const CHANGED_FILES: JsonObject = {
   description: 'The texts of the files, by their names in policies/. Others stay as they are; null removes one.',
   type: 'object',
@@ -296,6 +304,18 @@ const QUESTIONS: readonly PolicyQuestion[] = [
     action: 'explain',
     summary: 'List what everybody can do, for a review',
     takes: { optional: { at: TIME } },
+  },
+  {
+    name: 'review-access',
+    action: 'explain',
+    summary: 'Confirm and revoke lines of a report, signed by a person',
+    takes: {
+      required: {
+        report: { description: 'The `digest` of the report.', type: 'string', pattern: '^[0-9a-f]{64}$' },
+        key: { ...KEY, maxLength: 2_000_000 },
+      },
+      optional: { confirm: LINE_NUMBERS, revoke: LINE_NUMBERS, reason: LINE },
+    },
   },
   {
     name: 'decisions',

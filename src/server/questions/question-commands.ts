@@ -55,6 +55,10 @@ const COMMANDS: Readonly<Record<string, QuestionCommand>> = {
   who: { words: ['access', 'who'], options: { field: 'field', at: 'at' }, places: ['method', 'path'] },
   of: { words: ['access', 'of'], options: { objects: 'objects', at: 'at' }, places: ['subject'] },
   report: { words: ['access', 'report'], options: { at: 'at' } },
+  'review-access': {
+    words: ['access', 'review'],
+    options: { report: 'report', confirm: 'confirm', revoke: 'revoke', reason: 'reason', key: 'key' },
+  },
   decisions: {
     words: ['decisions', 'tail'],
     options: {

@@ -173,6 +173,7 @@ export const ACCESS_REPORT_FORMATS = formatsOf((report: AccessReport) => ({
     ...report.rows.map(reportCells),
     ...report.findings.map(({ code, about, message }) => remark(['finding', code, about], '', message)),
     remark(['left out', '', ''], '', leftOutText(report)),
+    remark(['digest', '', ''], '', report.digest),
     ...report.undecided.map(({ resource, action, subject, why }) =>
       remark([resource, action, subject], 'undecided', why),
     ),

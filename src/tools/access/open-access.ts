@@ -1,6 +1,8 @@
 /** Opens what `sallyport access` reads: the schemas, the policy, the database beside its servers, and the log. */
+import { readFile } from 'node:fs/promises'
 import { readMoment } from '../../base/time.ts'
 import type { Config } from '../../config/config.ts'
+import type { PersonSigner } from '../../policy/published/signed-by-person.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { createRouteMatcher } from '../../resources/routing/match-route.ts'
@@ -17,6 +19,7 @@ import { lastDoneIn, recordsOfLog } from './last-done.ts'
 import type { AccessProgress } from './objects-in-memory.ts'
 import { type OfReport, whatCan } from './of.ts'
 import { type AccessReport, type AccessReportQuestion, accessReport } from './report.ts'
+import { type AskedReview, refuseReviewer, signReview, verifyReview } from './review.ts'
 import { type WhoReport, whoCan } from './who.ts'
 
 interface AskedAccess extends Config {
@@ -73,6 +76,27 @@ interface AskedReport extends AskedAccess {
 export async function askReport({ log, progress, ...asked }: AskedReport): Promise<AccessReport> {
   const records = await recordsOfLog(log ?? asked.decisionLog.file, log !== undefined)
   return onData(asked, (data) => accessReport({ ...data, records, progress }))
+}
+
+interface AskedAccessReview extends AskedAccess, AskedReview {
+  readonly signer: PersonSigner
+  readonly progress: AccessProgress
+}
+
+/** Throws FileError, ConfigError, UnfitDatabase, KeyError and ToolError. */
+export async function askReview({ signer, progress, digest, confirm, revoke, reason, ...asked }: AskedAccessReview) {
+  return onData(asked, async (data) => {
+    const approvals = refuseReviewer(data.reviewed.policy.approvals, signer)
+    const report = await accessReport({ ...data, records: undefined, progress })
+    const policyText = data.reviewed.files['policy.csv'].text
+    return signReview({ report, signer, approvals, policyText, now: data.now }, { digest, confirm, revoke, reason })
+  })
+}
+
+/** Throws FileError, ConfigError, KeyError, ToolError, and errors of the system. */
+export async function readReview(file: string, { place, schemas }: Pick<AskedAccess, 'place' | 'schemas'>) {
+  const { policy } = await loadPolicy(place, await loadResources(schemas))
+  return verifyReview(await readFile(file, 'utf8'), policy.approvals)
 }
 
 interface AskedCompare extends AskedAccess {

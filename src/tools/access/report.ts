@@ -15,6 +15,7 @@ import type { LoadedPolicy } from '../load-policy.ts'
 import type { AccessOpened } from './granted-roles.ts'
 import { type AccessProgress, ObjectsInMemory } from './objects-in-memory.ts'
 import { type ActionOf, CallersReach, leftOutOf, type OfReport } from './of.ts'
+import { digestOfLines, reviewedLine } from './reviewed-line.ts'
 import { recordsIn, workingKeys } from './who.ts'
 
 export interface AccessReportQuestion {
@@ -30,6 +31,8 @@ export interface AccessReportQuestion {
 export interface AccessReport {
   readonly at: string
   readonly revision: string
+  /** Of who may do what, whatever the objects: a review names the report by it. */
+  readonly digest: string
   readonly rows: readonly AccessRow[]
   readonly findings: readonly AccessFinding[]
   readonly leftOut: OfReport['leftOut']
@@ -80,13 +83,15 @@ export async function accessReport(question: AccessReportQuestion): Promise<Acce
   ]
   const at = timeText(now)
   const byPlace = (row: AccessRow) => JSON.stringify([row.resource, row.action, row.subject])
+  const sorted = rows
+    .map((row) => [byPlace(row), row] as const)
+    .toSorted(([a], [b]) => byText(a, b))
+    .map(([, row]) => row)
   return {
     at,
     revision: revisionOf(reviewed.files, reviewed.blockedFile),
-    rows: rows
-      .map((row) => [byPlace(row), row] as const)
-      .toSorted(([a], [b]) => byText(a, b))
-      .map(([, row]) => row),
+    digest: digestOfLines(sorted.map(reviewedLine)),
+    rows: sorted,
     findings,
     leftOut: leftOutOf(question.resources),
     undecided,
