@@ -75,7 +75,7 @@ describe('keys in the console', () => {
     const asked: string[] = []
     author.page.on('request', (request) => asked.push(request.postData() ?? ''))
     await author.page.getByRole('button', { name: 'Propose' }).click()
-    await author.page.getByText('Nothing is signed: the server sent a proposal with another title.').waitFor()
+    await author.page.getByText('Nothing is signed: the server sent a text with another title.').waitFor()
     expect(asked.filter((body) => body.includes('signed:'))).to.deep.equal([])
 
     await author.page.getByRole('button', { name: 'Propose' }).click()

@@ -5,22 +5,32 @@ import { whyNotToSign } from '../../packages/console/src/signing/to-sign.ts'
 const KID = 'f3S9dtRsdXcEBYhR4pZ0ZcLkWfUjyXyX7HJNRgYmqQs'
 const PROPOSAL = { alg: 'EdDSA', kid: KID, typ: 'sallyport-proposal' }
 const APPROVAL = { ...PROPOSAL, typ: 'sallyport-approval' }
+const REVIEW = { ...PROPOSAL, typ: 'sallyport-access-review' }
+const REVIEWED = { digest: 'd1', confirmed: '1-3', revoked: '4', reason: 'fourth quarter' }
 const TITLE = 'members read orders, “all” of them'
 
 const text = (...parts: readonly unknown[]) =>
   parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
 
+const BODIES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  propose: { title: TITLE },
+  block: { user: 'user:mallory', reason: 'stolen' },
+  unblock: { user: 'mallory@example.com' },
+  reject: { reason: 'too much' },
+  'review-access': { report: 'd1', confirm: '1-3', revoke: '4', reason: 'fourth quarter' },
+}
 const why = (word: string, toSign: string) =>
-  whyNotToSign(toSign, { path: `/policy/v1/${word}`, body: word === 'propose' ? { title: TITLE } : {}, kid: KID })
+  whyNotToSign(toSign, { path: `/policy/v1/${word}`, body: BODIES[word] ?? {}, kid: KID })
 
 describe('a key of the console', () => {
   it('signs what was asked for', () => {
     const answers = [
       why('propose', text(PROPOSAL, { title: TITLE })),
-      why('block', text(PROPOSAL, { title: 'block user:mallory' })),
-      why('unblock', text(PROPOSAL, { title: 'unblock user:mallory' })),
+      why('block', text(PROPOSAL, { title: 'block user:mallory: stolen' })),
+      why('unblock', text(PROPOSAL, { title: 'unblock user:m1' })),
+      why('review-access', text(REVIEW, REVIEWED)),
       why('approve', text(APPROVAL, { says: 'approved' })),
-      why('reject', text(APPROVAL, { says: 'rejected' })),
+      why('reject', text(APPROVAL, { says: 'rejected', reason: 'too much' })),
       why('withdraw', text(APPROVAL, { says: 'withdrawn' })),
     ]
     expect(answers).to.deep.equal(answers.map(() => undefined))
@@ -36,9 +46,32 @@ describe('a key of the console', () => {
         why('approve', text(PROPOSAL, { says: 'approved' })),
         why('propose', text(APPROVAL, { says: 'approved', title: TITLE })),
         why('block', text({ ...PROPOSAL, typ: 'sallyport-grant' }, {})),
+        why('review-access', text(PROPOSAL, REVIEWED)),
+        why('publish', text(PROPOSAL, {})),
       ],
       'a text that does not say `rejected`': [why('reject', text(APPROVAL, { says: 'approved' }))],
-      'a proposal with another title': [why('propose', text(PROPOSAL, { title: 'another' }))],
+      'a text with another title': [
+        why('propose', text(PROPOSAL, { title: 'another' })),
+        why('block', text(PROPOSAL, { title: 'block user:mallory' })),
+        why('block', text(PROPOSAL, { title: 'block user:eve: stolen' })),
+        why('unblock', text(PROPOSAL, { title: 'block user:m1' })),
+      ],
+      'a text with another reason': [
+        why('reject', text(APPROVAL, { says: 'rejected' })),
+        why('reject', text(APPROVAL, { says: 'rejected', reason: 'too little' })),
+        why('approve', text(APPROVAL, { says: 'approved', reason: 'what nobody typed' })),
+        why('review-access', text(REVIEW, { ...REVIEWED, reason: 'third quarter' })),
+      ],
+      'a text with another report': [why('review-access', text(REVIEW, { ...REVIEWED, digest: 'd2' }))],
+      'a text with another list of what is confirmed': [
+        why('review-access', text(REVIEW, { ...REVIEWED, confirmed: '1-4' })),
+      ],
+      'a text with another list of what is revoked': [
+        why('review-access', text(REVIEW, { ...REVIEWED, revoked: undefined })),
+      ],
+      'a text with another beginning': [
+        why('propose', text(PROPOSAL, { title: TITLE, notBefore: '2027-01-31T18:00:00.000Z' })),
+      ],
       'a text that is not one of a header and a payload': [
         why('approve', ''),
         why('approve', 'e.e'),

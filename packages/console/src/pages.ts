@@ -76,6 +76,14 @@ export const PAGES = [
     action: 'read',
     about: 'versions, and proposals that wait',
   },
+  {
+    id: 'review',
+    path: '/review',
+    title: 'Review',
+    letter: 'r',
+    action: 'explain',
+    about: 'confirm and revoke what people can do, line by line',
+  },
 ] as const satisfies readonly PageInfo[]
 
 export type PageId = (typeof PAGES)[number]['id']

@@ -30,7 +30,9 @@ const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 10_000
 
 /** Asked twice, they may happen twice. */
-const ONCE = ['propose', 'publish', 'block', 'unblock'].map((word) => `/policy/v1/${word}`)
+const ONCE = ['propose', 'approve', 'reject', 'withdraw', 'publish', 'block', 'unblock'].map(
+  (word) => `/policy/v1/${word}`,
+)
 
 /** Throws Refused, and what the signal throws. A question without a body is a GET. */
 export async function ask<T>(path: string, body?: object, signal?: AbortSignal): Promise<T> {

@@ -214,3 +214,42 @@ export interface Review {
   readonly needs?: readonly { readonly sentence: string; readonly missing: number; readonly open: readonly string[] }[]
   readonly matrices?: { readonly unmet?: readonly unknown[] }
 }
+
+export interface AccessRow {
+  readonly resource: string
+  readonly action: string
+  readonly subject: string
+  readonly key: string | null
+  readonly roles: readonly string[]
+  readonly when: readonly string[]
+  readonly objects: number | null
+  readonly fields: readonly { readonly names: readonly string[] }[]
+}
+
+export interface AccessReport {
+  readonly revision: string
+  readonly rows: readonly AccessRow[]
+  readonly findings: readonly { readonly message: string }[]
+  readonly undecided: readonly {
+    readonly subject: string
+    readonly resource: string
+    readonly action: string
+    readonly why: string
+  }[]
+}
+
+/** A line of a file in force that gets another text, which may be several lines; null takes it away. */
+export interface LineEdit {
+  readonly file: string
+  readonly line: number
+  readonly text: string | null
+}
+
+export interface SignedReview {
+  readonly time: string
+  readonly revision: string
+  readonly confirmed: number
+  readonly revoked: number
+  readonly undecided: number
+  readonly revoking: { readonly edits: readonly LineEdit[]; readonly keys: readonly string[] }
+}

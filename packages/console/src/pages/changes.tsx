@@ -10,13 +10,13 @@ import { Prose } from '../parts/prose.tsx'
 import { Table } from '../parts/table.tsx'
 import { dateTime } from '../parts/time.ts'
 import { go } from '../shell/address.ts'
-import { Dialog } from '../shell/dialog.tsx'
 import { useActing } from '../signing/act.ts'
 import { Blocks } from '../signing/blocks.tsx'
 import { Ended } from '../signing/ended.tsx'
 import { OwnKeySection } from '../signing/own-key.tsx'
 import { Saying } from '../signing/saying.tsx'
 import { isTyped, takeVersion } from './draft-store.ts'
+import { Dropping } from './dropping.tsx'
 
 export function Changes() {
   const [turn, setTurn] = useState(0)
@@ -37,7 +37,7 @@ export function Changes() {
           }
         </Answered>
       </section>
-      {inForce.kind === 'told' && inForce.value.source === 'published' && <OwnKeySection />}
+      {inForce.kind === 'told' && <OwnKeySection />}
       {inForce.kind === 'told' && <Blocks inForce={inForce.value} changed={changed} />}
       <Versions isPublished={inForce.kind === 'told' && inForce.value.source === 'published'} />
     </div>
@@ -181,27 +181,7 @@ function VersionTable({ versions, isPublished }: VersionTableProps) {
     <>
       {table}
       <Ended acting={acting} />
-      {asked !== undefined && <Dropping number={asked} drop={() => take(asked)} keep={() => setAsked(undefined)} />}
+      {asked !== undefined && <Dropping drop={() => take(asked)} keep={() => setAsked(undefined)} />}
     </>
-  )
-}
-
-interface DroppingProps {
-  readonly number: number
-  readonly drop: () => void
-  readonly keep: () => void
-}
-
-function Dropping({ number, drop, keep }: DroppingProps) {
-  return (
-    <Dialog label="Drop your draft" close={keep}>
-      <p>Your draft has changes. Version {number} takes their place.</p>
-      <button type="button" class="first" onClick={keep}>
-        Keep my draft
-      </button>{' '}
-      <button type="button" onClick={drop}>
-        Drop it
-      </button>
-    </Dialog>
   )
 }

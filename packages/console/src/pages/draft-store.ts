@@ -1,6 +1,6 @@
 /** The draft of this tab: the files that differ from those it began with. It stays while pages change. */
 import { session } from '../api/session.ts'
-import type { PolicyFiles } from '../api/types.ts'
+import type { LineEdit, PolicyFiles } from '../api/types.ts'
 import { createStore } from '../parts/store.ts'
 
 interface Draft {
@@ -45,5 +45,18 @@ export function takeVersion(inForce: PolicyFiles, files: PolicyFiles['files']): 
   begin(inForce)
   for (const name of new Set([...Object.keys(inForce.files), ...Object.keys(files)])) {
     if (name !== 'blocked.txt') change(name, files[name] ?? null)
+  }
+}
+
+/** Begins with the files in force, with changed lines. */
+export function takeEdits(inForce: PolicyFiles, edits: readonly LineEdit[]): void {
+  begin(inForce)
+  for (const [file, ofFile] of Map.groupBy(edits, (edit) => edit.file)) {
+    const texts = new Map(ofFile.map(({ line, text }) => [line, text]))
+    const lines = (inForce.files[file] ?? '').split('\n').flatMap((line, i) => {
+      const text = texts.get(i + 1)
+      return text === null ? [] : [text ?? line]
+    })
+    change(file, lines.join('\n'))
   }
 }

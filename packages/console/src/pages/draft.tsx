@@ -6,6 +6,7 @@ import { Answered } from '../parts/answered.tsx'
 import { Choice } from '../parts/field.tsx'
 import { LazyEditor } from '../parts/lazy-editor.tsx'
 import { useStore } from '../parts/store.ts'
+import { useEvery } from '../parts/use-every.ts'
 import { setFilter, useAddress } from '../shell/address.ts'
 import { Proposing } from '../signing/proposing.tsx'
 import { DraftMeaning } from './draft-meaning.tsx'
@@ -97,18 +98,6 @@ function changedText(changed: ChangedFiles): string {
     ...(away.length > 0 ? [`Taken away: ${away.join(', ')}.`] : []),
   ]
   return parts.join(' ') || 'Nothing is changed yet.'
-}
-
-/** Counts up while the tab is in sight. */
-function useEvery(milliseconds: number): number {
-  const [turn, setTurn] = useState(0)
-  useEffect(() => {
-    const timer = setInterval(() => {
-      if (!document.hidden) setTurn((last) => last + 1)
-    }, milliseconds)
-    return () => clearInterval(timer)
-  }, [milliseconds])
-  return turn
 }
 
 /** Typing asks nothing until it pauses. */

@@ -11,6 +11,7 @@ const LOADERS: Readonly<Record<PageId, () => Promise<ComponentType>>> = {
   decisions: async () => (await import('./decisions.tsx')).Decisions,
   draft: async () => (await import('./draft.tsx')).Draft,
   usage: async () => (await import('./usage.tsx')).Usage,
+  review: async () => (await import('./review.tsx')).Review,
   changes: async () => (await import('./changes.tsx')).Changes,
 }
 

@@ -28,9 +28,11 @@ interface WindowedProps<T> {
   /** Rows are opened with Enter or a click; `opened` keeps its look. */
   readonly open: (row: T, column: number) => void
   readonly opened?: Spot | undefined
+  /** What other keys do in a row; undefined for those that do nothing. The row may be gone from `rows` then. */
+  readonly act?: (key: string, row: T) => 'next' | 'stay' | undefined
 }
 
-export function Windowed<T>({ label, rows, columns, keyOf, open, opened }: WindowedProps<T>) {
+export function Windowed<T>({ label, rows, columns, keyOf, open, opened, act }: WindowedProps<T>) {
   const box = useRef<HTMLDivElement>(null)
   const [seen, setSeen] = useState({ top: 0, height: 800 })
   const [spot, setSpot] = useState<Spot>({ row: 0, column: 0 })
@@ -66,11 +68,15 @@ export function Windowed<T>({ label, rows, columns, keyOf, open, opened }: Windo
   const press = (event: KeyboardEvent) => {
     const row = rows[at.row]
     if (event.key === 'Enter' && row) open(row, at.column)
-    const to = moved(event, at, { rows: rows.length, columns: columns.length })
+    const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey
+    const acted = row && isPlain ? act?.(event.key, row) : undefined
+    const on = acted === 'next' ? { ...at, row: Math.min(at.row + 1, rows.length - 1) } : at
+    const to = acted ? on : moved(event, at, { rows: rows.length, columns: columns.length })
     if (!to) return
     event.preventDefault()
     wantsFocus.current = true
     setSpot(to)
+    if (!box.current) return
     bringIntoSight(box.current, to.row)
     look()
   }
@@ -126,8 +132,7 @@ function classOf<T>({ meaning, isCode }: Column<T>, row: T, isOpen: boolean): st
 }
 
 /** The heads cover the first row of what is in sight. */
-function bringIntoSight(box: HTMLElement | null, row: number): void {
-  if (!box) return
+function bringIntoSight(box: HTMLElement, row: number): void {
   const top = row * ROW_PIXELS
   const room = box.clientHeight - 2 * ROW_PIXELS
   if (top < box.scrollTop) box.scrollTop = top

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { ask, Refused, type Told } from '../api/ask.ts'
 import { sentenceOf } from '../parts/answered.tsx'
-import { ownKey, signatureOf } from './key.ts'
+import { findKey, ownKey, signatureOf } from './key.ts'
 import { whyNotToSign } from './to-sign.ts'
 
 export type Acting =
@@ -28,7 +28,8 @@ function sentenceOfFailure(error: unknown, action: string): string {
 }
 
 /** Asks what must be signed, signs it, and asks again with the signature (docs/policy-api.md). */
-export async function askSigned<T>(path: string, body: object): Promise<Told<T>> {
+export async function askSigned<T>(path: string, body: Readonly<Record<string, unknown>>): Promise<Told<T>> {
+  if (ownKey.get() === undefined) await findKey()
   const key = ownKey.get()
   if (!key) throw new Error('You have no key in this browser: make one below "Your key", on the page Changes.')
   const first = await ask<Told<{ readonly toSign?: string } & T>>(path, { ...body, key: `to-sign:${key.kid}` })

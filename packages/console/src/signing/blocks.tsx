@@ -1,11 +1,10 @@
 /** Blocks a user, and lets one in again: at once, or as a proposal where approvals.yaml asks others. */
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { ask, type Told } from '../api/ask.ts'
 import type { PolicyFiles } from '../api/types.ts'
 import { Field } from '../parts/field.tsx'
 import { askSigned, useActing } from './act.ts'
 import { Ended } from './ended.tsx'
-import { findKey, ownKey } from './key.ts'
 
 interface BlocksProps {
   readonly inForce: PolicyFiles
@@ -23,9 +22,6 @@ export function Blocks({ inForce, changed }: BlocksProps) {
   const [reason, setReason] = useState('')
   const [until, setUntil] = useState('')
   const [acting, run] = useActing('block')
-  useEffect(() => {
-    if (ownKey.get() === undefined) void findKey()
-  }, [])
   // A folder takes blocks at once, also one with approvals.yaml.
   const isSigned = inForce.source === 'published' && inForce.files['approvals.yaml'] !== undefined
   const act = (word: 'block' | 'unblock') => () =>

@@ -17,7 +17,8 @@ export function OwnKeySection() {
       <h2>Your key</h2>
       {key === null && (
         <p>
-          You have no key in this browser. Make one to propose and approve here; its private half stays in the browser.{' '}
+          You have no key in this browser. Make one to propose, approve and review here; its private half stays in the
+          browser.{' '}
           <button type="button" onClick={() => run(() => makeKey().then(() => 'The key is made.'))}>
             Make a key
           </button>

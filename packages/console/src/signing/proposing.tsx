@@ -1,11 +1,10 @@
 /** Proposes the draft: one button, where the policy is published and other people approve it. */
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { PolicyFiles } from '../api/types.ts'
 import { Field } from '../parts/field.tsx'
 import { Link } from '../shell/link.tsx'
 import { askSigned, useActing } from './act.ts'
 import { Ended } from './ended.tsx'
-import { findKey, ownKey } from './key.ts'
 
 interface ProposingProps {
   readonly inForce: PolicyFiles
@@ -19,9 +18,6 @@ interface Proposed {
 export function Proposing({ inForce, files }: ProposingProps) {
   const [title, setTitle] = useState('')
   const [acting, run] = useActing('propose')
-  useEffect(() => {
-    if (ownKey.get() === undefined) void findKey()
-  }, [])
   if (inForce.source !== 'published' || inForce.files['approvals.yaml'] === undefined) return null
   const propose = (event: SubmitEvent) => {
     event.preventDefault()

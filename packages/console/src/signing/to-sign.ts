@@ -2,15 +2,38 @@
 
 interface Asked {
   readonly path: string
-  readonly body: { readonly title?: string }
+  readonly body: Readonly<Record<string, unknown>>
   /** The thumbprint of the person's key. */
   readonly kid: string
 }
 
-const SAYS: Readonly<Record<string, string>> = {
-  '/policy/v1/approve': 'approved',
-  '/policy/v1/reject': 'rejected',
-  '/policy/v1/withdraw': 'withdrawn',
+interface Text {
+  readonly typ: string
+  readonly says?: string
+  /** Members of the text by those of the question that they repeat; `''` counts as none. */
+  readonly repeats?: Readonly<Record<string, string>>
+  /** The title that the command makes of the question. */
+  readonly isTitle?: (body: Asked['body'], title: string) => boolean
+}
+
+function saying(says: string): Text {
+  return { typ: 'sallyport-approval', says, repeats: { reason: 'reason' } }
+}
+
+const TEXTS: Readonly<Record<string, Text>> = {
+  propose: {
+    typ: 'sallyport-proposal',
+    repeats: { title: 'title', ticket: 'ticket', notBefore: 'notBefore' },
+  },
+  approve: saying('approved'),
+  reject: saying('rejected'),
+  withdraw: saying('withdrawn'),
+  block: { typ: 'sallyport-proposal', isTitle: (body, title) => isTitleOfBlock('block', body, title) },
+  unblock: { typ: 'sallyport-proposal', isTitle: (body, title) => isTitleOfBlock('unblock', body, title) },
+  'review-access': {
+    typ: 'sallyport-access-review',
+    repeats: { report: 'digest', confirm: 'confirmed', revoke: 'revoked', reason: 'reason' },
+  },
 }
 
 /** Undefined for a text that may be signed. */
@@ -18,10 +41,29 @@ export function whyNotToSign(toSign: string, { path, body, kid }: Asked): string
   const [header, payload, ...more] = toSign.split('.').map(membersIn)
   if (!header || !payload || more.length > 0) return 'a text that is not one of a header and a payload'
   if (header.alg !== 'EdDSA' || header.kid !== kid) return 'a text for another key'
-  const says = SAYS[path]
-  if (header.typ !== (says === undefined ? 'sallyport-proposal' : 'sallyport-approval')) return 'a text of another kind'
-  if (says !== undefined && payload.says !== says) return `a text that does not say \`${says}\``
-  return payload.title === body.title || !path.endsWith('/propose') ? undefined : 'a proposal with another title'
+  const text = TEXTS[path.slice('/policy/v1/'.length)]
+  if (!text || header.typ !== text.typ) return 'a text of another kind'
+  if (text.says !== undefined && payload.says !== text.says) return `a text that does not say \`${text.says}\``
+  const other = Object.entries(text.repeats ?? {}).find(
+    ([asked, said]) => (body[asked] ?? '') !== (payload[said] ?? ''),
+  )
+  if (other) return `a text with another ${NAMES[other[0]] ?? other[0]}`
+  return text.isTitle?.(body, String(payload.title)) === false ? 'a text with another title' : undefined
+}
+
+/** The id of a user who was named by an e-mail address is known to the server alone. */
+function isTitleOfBlock(word: string, { user, reason }: Asked['body'], title: string): boolean {
+  const end = reason ? `: ${reason}` : ''
+  const named = String(user).trim()
+  if (!named.includes('@')) return title === `${word} ${named}${end}`
+  return title.startsWith(`${word} user:`) && title.endsWith(end)
+}
+
+/** Where the name of a member says less. */
+const NAMES: Readonly<Record<string, string>> = {
+  notBefore: 'beginning',
+  confirm: 'list of what is confirmed',
+  revoke: 'list of what is revoked',
 }
 
 /** Undefined unless it is an object in base64url. */
