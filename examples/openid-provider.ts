@@ -14,13 +14,16 @@ export const AUDIENCE = 'https://api.example.com'
 /** Of every client. */
 export const SECRET = 'openid-demo'
 
-/** Machines, and what the claim `groups` says of them. */
-const GROUPS: Readonly<Record<string, readonly string[]>> = {
+/** What the claim `groups` says of machines. */
+const MACHINES: Readonly<Record<string, readonly string[]>> = {
   'nightly-report': ['everyone in the company', '/groups/audit'],
   'web-shop': ['everyone in the company', 'customers'],
   // Named like a role of the demo, which gives no right.
   impostor: ['admin'],
 }
+
+/** Of people, by the client at which they sign in. */
+const PEOPLE: Readonly<Record<string, readonly string[]>> = { console: ['/groups/audit'] }
 
 interface RunningProvider {
   readonly issuer: string
@@ -59,7 +62,9 @@ function configuration(key: JWK): Configuration {
   return {
     jwks: { keys: [key] },
     cookies: { keys: ['not a secret'] },
-    clients: [...Object.keys(GROUPS).map(machine), PAGE],
+    clients: [...Object.keys(MACHINES).map(machine), PAGE, CONSOLE],
+    // A console asks from its own origin.
+    clientBasedCORS: (_ctx, _origin, { clientId }) => clientId === CONSOLE.client_id,
     features: {
       clientCredentials: { enabled: true },
       resourceIndicators: {
@@ -80,7 +85,7 @@ function configuration(key: JWK): Configuration {
     extraTokenClaims: ({ oidc }, token) => {
       // When a person signed in (RFC 9068 section 2.2.1); a machine doesn't.
       const { authTime: auth_time, acr } = oidc.entities.AuthorizationCode ?? {}
-      return { groups: GROUPS[token.clientId ?? ''] ?? ['customers'], auth_time, acr }
+      return { groups: MACHINES[token.clientId ?? ''] ?? PEOPLE[token.clientId ?? ''] ?? ['customers'], auth_time, acr }
     },
     findAccount: (_ctx, sub) => ({ accountId: sub, claims: () => ({ sub }) }),
     ttl: { ClientCredentials: 600, AccessToken: 600, IdToken: 600, Session: 600, Grant: 600, Interaction: 600 },
@@ -104,6 +109,16 @@ const PAGE = {
   client_secret: SECRET,
   grant_types: ['authorization_code'],
   redirect_uris: ['http://127.0.0.1:1/signed-in'],
+  application_type: 'native' as const,
+  id_token_signed_response_alg: 'ES256' as const,
+}
+
+/** The console, at any port of this machine: in a browser, nothing is secret. */
+const CONSOLE = {
+  client_id: 'console',
+  token_endpoint_auth_method: 'none' as const,
+  grant_types: ['authorization_code', 'refresh_token'],
+  redirect_uris: ['http://127.0.0.1/signed-in'],
   application_type: 'native' as const,
   id_token_signed_response_alg: 'ES256' as const,
 }

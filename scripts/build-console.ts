@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
-import { PAGES } from '../packages/console/src/pages.ts'
+import { PAGES, SIGNED_IN } from '../packages/console/src/pages.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const TARGET = new URL('../dist/console/', import.meta.url)
@@ -41,7 +41,7 @@ export async function consoleFiles(): Promise<BuiltFiles> {
   const assets = outputFiles.map(({ path, contents }) => [`assets/${basename(path)}`, contents] as const)
   const index = indexHtml(entry('main.tsx'), entry('console.css'))
   const plain = [...assets, ['index.html', text(index)] as const]
-  const paths = PAGES.map(({ path }) => path)
+  const paths = [...PAGES.map(({ path }) => path), SIGNED_IN]
   return new Map([
     ...plain.map(([name, bytes]) => [`${name}.gz`, gzipSync(bytes, { level: 9 })] as const),
     ['pages.json', text(`${JSON.stringify(paths)}\n`)],

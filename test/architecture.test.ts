@@ -44,9 +44,9 @@ const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
   cli: 4550,
   tools: 28800,
-  server: 10800,
+  server: 10850,
   analysis: 4950,
-  config: 550,
+  config: 620,
   identity: 2800,
   migrations: 850,
   'decision-log': 1250,
@@ -301,7 +301,7 @@ describe('architecture', () => {
     )
     const lines = files.reduce((sum, name) => sum + codeLines(readFileSync(join(folder, name), 'utf8')), 0)
     expect(files.length).to.be.greaterThan(30)
-    expect(overBudget(new Map([['console', lines]]), { console: 3900 })).to.deep.equal([])
+    expect(overBudget(new Map([['console', lines]]), { console: 4150 })).to.deep.equal([])
   })
 
   it('a room that grows, or a new room, would be found', () => {

@@ -6,6 +6,7 @@ import { type KeySettings, readKeySettings } from '../identity/keys/key-settings
 import { type PublishedSettings, readPublishedSettings } from '../identity/keys/published-settings.ts'
 import { type OpenIdSettings, readOpenIdSettings } from '../identity/tokens/openid-settings.ts'
 import { type Database, databaseIn, EXAMPLE_URL, readDatabaseUrl } from '../store/open.ts'
+import { type ConsolePlace, readConsolePlace } from './console-place.ts'
 import { ConfigError, cidr, host, list, oneOf, origins, port, publicUrl, quote, size, wholeNumber } from './values.ts'
 
 export interface Config {
@@ -17,8 +18,8 @@ export interface Config {
   readonly publicUrl: string | undefined
   /** Where Prometheus scrapes. Without a token, whoever reaches it may read. */
   readonly admin: { readonly host: string; readonly port: number; readonly token: string | undefined }
-  /** Where the console is; undefined without one. `isNamed`: CONSOLE_PORT is set, so a start without it is refused. */
-  readonly console: { readonly host: string; readonly port: number; readonly isNamed: boolean } | undefined
+  /** Where the console is; undefined without one. */
+  readonly console: ConsolePlace | undefined
   readonly demo: boolean
   readonly dataDirectory: string
   /** What DATABASE_URL names, with DATABASE_POOL and DATABASE_POOLER. */
@@ -83,6 +84,7 @@ export function readConfig(environment: Environment, flags: Flags = {}): Config 
   const ownIssuer = env('JWT_ISSUER') ?? 'sallyport'
   const dataDirectory = env('DATA_DIR') ?? 'data'
   const ownPort = port(flags.port === undefined ? 'PORT' : '--port', flags.port ?? env('PORT') ?? '3000')
+  const openId = readOpenIdSettings(environment, ownIssuer)
   return Object.freeze({
     host: host('HOST', env('HOST') ?? '127.0.0.1'),
     port: ownPort,
@@ -93,7 +95,7 @@ export function readConfig(environment: Environment, flags: Flags = {}): Config 
       port: port('ADMIN_PORT', env('ADMIN_PORT') ?? '9090'),
       token: adminToken(env('ADMIN_TOKEN')),
     }),
-    console: consolePlace(env, flags.demo ?? false, ownPort),
+    console: readConsolePlace(env, { demo: flags.demo ?? false, ownPort, openId }),
     demo: flags.demo ?? false,
     dataDirectory,
     database: database(env, dataDirectory),
@@ -114,28 +116,11 @@ export function readConfig(environment: Environment, flags: Flags = {}): Config 
       audience: env('JWT_AUDIENCE') ?? 'sallyport',
       algorithms: env('JWT_ALGORITHMS') === undefined ? undefined : list(env('JWT_ALGORITHMS')),
     }),
-    openId: readOpenIdSettings(environment, ownIssuer),
+    openId,
     decisionLog: decisionLog(env, dataDirectory),
     policyCandidate: env('POLICY_CANDIDATE'),
     logLevel: oneOf('LOG_LEVEL', env('LOG_LEVEL') ?? 'info', LOG_LEVELS),
   })
-}
-
-/** The demo has one, at the port after its own. */
-function consolePlace(env: (name: string) => string | undefined, demo: boolean, ownPort: number): Config['console'] {
-  const named = host('CONSOLE_HOST', env('CONSOLE_HOST') ?? '127.0.0.1')
-  const value = env('CONSOLE_PORT') ?? (demo ? String(portAfter(ownPort)) : 'off')
-  if (value === 'off') return undefined
-  return Object.freeze({
-    host: named,
-    port: port('CONSOLE_PORT', value),
-    isNamed: env('CONSOLE_PORT') !== undefined,
-  })
-}
-
-/** 0 is any free port. */
-function portAfter(ownPort: number): number {
-  return ownPort === 0 || ownPort === 65_535 ? 0 : ownPort + 1
 }
 
 function folders(

@@ -256,12 +256,17 @@ interface ConsoleParts {
 
 /** The demo of a checkout whose console isn't built has none. Throws ConfigError. */
 async function openConsole(
-  { console: place }: Config,
+  { console: place, tokens }: Config,
   { stages, timeouts }: ConsoleParts,
   closing: (() => unknown)[],
 ): Promise<{ readonly server: Server; readonly url: string } | undefined> {
   if (!place || (!place.isNamed && !isConsoleBuilt())) return undefined
-  const server = createConsoleServer(readConsoleFiles(), stages, timeouts)
+  const server = createConsoleServer({
+    files: readConsoleFiles(),
+    signIn: { password: tokens.keys.kind === 'embedded', openId: place.openId },
+    stages,
+    timeouts,
+  })
   closing.push(() => closeAtOnce(server))
   return { server, url: await listen(server, place.host, { name: 'CONSOLE_PORT', port: place.port }) }
 }

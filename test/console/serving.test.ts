@@ -9,6 +9,8 @@ import { readConsoleFiles } from '../../src/server/console/console-files.ts'
 import { converse, request } from '../request/raw.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
+const PROVIDER = { OIDC_ISSUER: 'https://id.example.com/tenant', OIDC_AUDIENCE: 'api' }
+
 const BUILT = new URL('../../dist/console/', import.meta.url)
 
 describe('the console, as it is served', () => {
@@ -65,6 +67,9 @@ describe('the console, as it is served', () => {
     }
     const [zipped, plain] = await Promise.all([lengthOf('gzip, br'), lengthOf('identity')])
     expect([zipped.status, zipped.encoding, plain.encoding]).to.deep.equal([200, 'gzip', null])
+    const encodings = ['gzip;q=0', 'gzip; q=0.000, br', 'gzip;q=0.5', 'br, GZIP', 'x-gzip', 'gzipped']
+    const answered = await Promise.all(encodings.map(async (one) => (await lengthOf(one)).encoding))
+    expect(answered).to.deep.equal([null, null, 'gzip', 'gzip', 'gzip', null])
     expect(zipped.length).to.be.lessThan(plain.length)
   })
 
@@ -112,12 +117,45 @@ describe('the console, as it is served', () => {
     const placeOf = (env: Record<string, string>, demo: boolean) => readConfig(env, { demo }).console
     expect(placeOf({}, false)).to.equal(undefined)
     expect(placeOf({ CONSOLE_PORT: 'off' }, true)).to.equal(undefined)
-    expect(placeOf({}, true)).to.deep.equal({ host: '127.0.0.1', port: 3001, isNamed: false })
+    expect(placeOf({}, true)).to.deep.equal({ host: '127.0.0.1', port: 3001, isNamed: false, openId: undefined })
     expect(placeOf({ PORT: '0' }, true)?.port).to.equal(0)
     expect(placeOf({ PORT: '65535' }, true)?.port).to.equal(0)
     const named = { CONSOLE_PORT: '8443', CONSOLE_HOST: '::1' }
-    expect(placeOf(named, false)).to.deep.equal({ host: '::1', port: 8443, isNamed: true })
+    expect(placeOf(named, false)).to.deep.equal({ host: '::1', port: 8443, isNamed: true, openId: undefined })
     expect(() => placeOf({ CONSOLE_PORT: 'x' }, false)).to.throw(/^CONSOLE_PORT is "x"/)
+  })
+
+  it('tells how people sign in, and lets its pages ask no host but the provider', async () => {
+    const ways = async (of: string) => (await fetch(`${of}/sign-in.json`)).json()
+    expect(await ways(url)).to.deep.equal({ password: true })
+    const other = await startTestServer({
+      env: { CONSOLE_PORT: '0', CONSOLE_OPENID_CLIENT: 'console', ...PROVIDER },
+    })
+    expect(await ways(other.app.consoleUrl ?? '')).to.deep.equal({
+      password: true,
+      openId: { issuer: PROVIDER.OIDC_ISSUER, client: 'console', scope: 'openid', parameters: [['resource', 'api']] },
+    })
+    const { headers } = await fetch(other.app.consoleUrl ?? '')
+    expect(headers.get('content-security-policy')).to.contain("; connect-src 'self' https://id.example.com; ")
+    await other.stop()
+  })
+
+  it('refuses a sign-in at a provider that can not work, by the name of its setting', () => {
+    const openId = (env: Record<string, string>) => readConfig({ CONSOLE_PORT: '0', ...env }).console?.openId
+    const client = { CONSOLE_OPENID_CLIENT: 'console' }
+    expect(() => openId({ CONSOLE_OPENID_SCOPE: 'openid' })).to.throw(
+      /^CONSOLE_OPENID_SCOPE is set without CONSOLE_OPENID_CLIENT/,
+    )
+    expect(() => readConfig({ ...client, ...PROVIDER })).to.throw(/^CONSOLE_OPENID_CLIENT is set without CONSOLE_PORT/)
+    expect(() => openId(client)).to.throw(/^CONSOLE_OPENID_CLIENT is set without OIDC_ISSUER/)
+    const parameters = (text: string) => openId({ ...client, ...PROVIDER, CONSOLE_OPENID_PARAMETERS: text })?.parameters
+    expect(() => openId({ ...client, ...PROVIDER, CONSOLE_OPENID_SCOPE: 'email' })).to.throw(/with openid among them$/)
+    expect(() => parameters('audience=a&state=x')).to.throw(/^CONSOLE_OPENID_PARAMETERS has state, which the console/)
+    expect(parameters('none')).to.deep.equal([])
+    expect(parameters('audience=a%2Fb&prompt=login')).to.deep.equal([
+      ['audience', 'a/b'],
+      ['prompt', 'login'],
+    ])
   })
 
   it('keeps a server from starting where it is named and is not built', () => {

@@ -11,6 +11,9 @@ export interface PageInfo {
   readonly about: string
 }
 
+/** Where an OpenID provider leads back to. */
+export const SIGNED_IN = '/signed-in'
+
 export const PAGES = [
   {
     id: 'overview',

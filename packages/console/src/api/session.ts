@@ -1,92 +1,82 @@
 /** Who is signed in. The tokens are in this file's memory alone: not in storage, not in addresses, not in cookies. */
 import { createStore } from '../parts/store.ts'
-import { type Problem, problemIn } from './problem.ts'
 
-export type SessionState =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'open'; readonly email: string }
-  /** The pages stay as they are, with what was typed in them. */
-  | { readonly kind: 'ended'; readonly email: string }
+export type SessionState = { readonly kind: 'none' } | OpenSession | EndedSession
 
-export interface Credentials {
-  readonly email: string
-  readonly password: string
-  readonly newPassword?: string
+interface OpenSession extends Person {
+  readonly kind: 'open'
 }
 
-interface Tokens {
-  readonly access_token: string
-  readonly refresh_token: string
+/** The pages stay as they are, with what was typed in them. */
+export interface EndedSession extends Person {
+  readonly kind: 'ended'
+}
+
+interface Person {
+  /** As the page names them. */
+  readonly email: string
+  /** No two people have the same. */
+  readonly person: string
+}
+
+/** What a sign-in gave: by a password, or by an OpenID provider. */
+export interface Grant extends Person {
+  readonly token: string
+  /** The next one; undefined where the person must sign in again. Throws where nobody answers. */
+  readonly renewed: () => Promise<Grant | undefined>
+  readonly giveBack: () => Promise<unknown>
 }
 
 export const session = createStore<SessionState>({ kind: 'none' })
 
-let tokens: Tokens | undefined
+let grant: Grant | undefined
 let renewing: Promise<void> | undefined
 
-/** Returns the refusal; undefined when signed in. Throws where the server can't be reached. */
-export async function signIn(credentials: Credentials): Promise<Problem | undefined> {
-  const { email } = credentials
-  const given = await tokensFor(credentials)
-  if (!('access_token' in given)) return given
+export function open(given: Grant): void {
   // Somebody else must find nothing of the one before.
-  if (signedIn() !== email) session.set({ kind: 'none' })
-  tokens = given
-  session.set({ kind: 'open', email })
-  return undefined
+  if (signedIn() !== given.person) session.set({ kind: 'none' })
+  grant = given
+  session.set({ kind: 'open', email: given.email, person: given.person })
 }
 
 export async function signOut(): Promise<void> {
-  const token = tokens?.access_token
-  tokens = undefined
+  const last = grant
+  grant = undefined
   session.set({ kind: 'none' })
-  if (token !== undefined) await giveBack(token)
+  await last?.giveBack().catch(() => undefined)
 }
 
-async function giveBack(token: string): Promise<void> {
-  await fetch('/api/tokens/current', { method: 'DELETE', headers: authorization(token) }).catch(() => undefined)
-}
-
-/** The e-mail address, also of an ended session. */
+/** Also of an ended session. */
 export function signedIn(): string | undefined {
   const state = session.get()
-  return state.kind === 'none' ? undefined : state.email
+  return state.kind === 'none' ? undefined : state.person
 }
 
 /** Waits while the session is ended. Undefined once the person has signed out, and for somebody else. */
-export async function currentToken(email: string | undefined): Promise<string | undefined> {
+export async function currentToken(person: string | undefined): Promise<string | undefined> {
   while (session.get().kind === 'ended') await nextChange()
-  return signedIn() === email ? tokens?.access_token : undefined
+  return signedIn() === person ? grant?.token : undefined
 }
 
 /** After a 401 to this token: gets another one, or asks for a sign-in. */
 export async function renew(refused: string): Promise<void> {
-  if (tokens?.access_token !== refused) return
-  renewing ??= renewNow().finally(() => {
+  if (grant?.token !== refused) return
+  renewing ??= renewNow(grant).finally(() => {
     renewing = undefined
   })
   await renewing
 }
 
-async function renewNow(): Promise<void> {
-  const before = tokens
-  const given = await tokensFor({ refresh_token: before?.refresh_token ?? '' })
-  const isGiven = 'access_token' in given
+async function renewNow(before: Grant): Promise<void> {
+  const given = await before.renewed()
   // Signed out meanwhile.
-  if (tokens !== before) return isGiven ? giveBack(given.access_token) : undefined
-  tokens = isGiven ? given : undefined
-  if (isGiven) return
-  const state = session.get()
-  if (state.kind === 'open') session.set({ kind: 'ended', email: state.email })
-}
-
-async function tokensFor(body: object): Promise<Tokens | Problem> {
-  const answer = await fetch('/api/tokens', {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  return answer.ok ? answer.json() : problemIn(answer)
+  if (grant !== before) {
+    await given?.giveBack().catch(() => undefined)
+    return
+  }
+  grant = given
+  const { email, person } = before
+  if (!given) session.set({ kind: 'ended', email, person })
 }
 
 function nextChange(): Promise<void> {

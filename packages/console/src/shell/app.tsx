@@ -17,7 +17,7 @@ export function App() {
   return (
     <>
       {state.kind !== 'open' && <SignIn key={state.kind} state={state} />}
-      {state.kind !== 'none' && <Frame key={state.email} email={state.email} />}
+      {state.kind !== 'none' && <Frame key={state.person} email={state.email} />}
     </>
   )
 }

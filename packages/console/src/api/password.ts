@@ -1,0 +1,37 @@
+/** The sign-in of the server's own users. */
+import { type Problem, problemIn } from './problem.ts'
+import { authorization, type Grant, open } from './session.ts'
+
+export interface Credentials {
+  readonly email: string
+  readonly password: string
+  readonly newPassword?: string
+}
+
+/** Returns the refusal; undefined when signed in. Throws where the server can't be reached. */
+export async function signIn(credentials: Credentials): Promise<Problem | undefined> {
+  const given = await grantFor(credentials.email, credentials)
+  if (!('token' in given)) return given
+  open(given)
+  return undefined
+}
+
+async function grantFor(email: string, body: object): Promise<Grant | Problem> {
+  const answer = await fetch('/api/tokens', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  if (!answer.ok) return problemIn(answer)
+  const { access_token: token, refresh_token } = await answer.json()
+  return {
+    email,
+    person: email,
+    token,
+    renewed: async () => {
+      const next = await grantFor(email, { refresh_token })
+      return 'token' in next ? next : undefined
+    },
+    giveBack: () => fetch('/api/tokens/current', { method: 'DELETE', headers: authorization(token) }),
+  }
+}
