@@ -1,7 +1,6 @@
 /** Each page of the console does its main task, from sign-in to result, for a mouse, for keys alone and for a reader. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import axe, { type AxeResults } from 'axe-core'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
 import { PAGES } from '../../packages/console/src/pages.ts'
@@ -9,6 +8,7 @@ import { ApprovedPolicies } from '../approvals/people.ts'
 import { startChromium } from '../chromium.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { until } from '../until.ts'
+import { faultsAt } from './faults-at.ts'
 import { openConsole, signIn } from './open-console.ts'
 
 /** Bytes over the wire, until the first page has its answers. */
@@ -290,24 +290,4 @@ async function sizeOf(response: {
 }) {
   const { responseBodySize, responseHeadersSize } = await response.request().sizes()
   return responseBodySize + responseHeadersSize
-}
-
-const ALL = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
-/** Other colours change the contrast alone. */
-const RULES = { light: { runOnly: ALL }, dark: { runOnly: ['color-contrast'] } } as const
-
-/** A line for each rule that the page breaks. */
-async function faultsAt(page: Page, name: string): Promise<string[]> {
-  const faults: string[] = []
-  // By the protocol of the browser, for which the page's Content-Security-Policy makes an exception.
-  await page.evaluate(axe.source)
-  for (const colorScheme of ['light', 'dark'] as const) {
-    for (const width of [360, 1440]) {
-      await page.emulateMedia({ colorScheme })
-      await page.setViewportSize({ width, height: 600 })
-      const { violations } = await page.evaluate<AxeResults>(`axe.run(${JSON.stringify(RULES[colorScheme])})`)
-      faults.push(...violations.map(({ id }) => `${name}, ${colorScheme} at ${width}: ${id}`))
-    }
-  }
-  return faults
 }

@@ -7,6 +7,12 @@ const PROPOSAL = { alg: 'EdDSA', kid: KID, typ: 'sallyport-proposal' }
 const APPROVAL = { ...PROPOSAL, typ: 'sallyport-approval' }
 const REVIEW = { ...PROPOSAL, typ: 'sallyport-access-review' }
 const REVIEWED = { digest: 'd1', confirmed: '1-3', revoked: '4', reason: 'fourth quarter' }
+const GRANT = { ...PROPOSAL, typ: 'sallyport-grant' }
+const ABOUT = { ...PROPOSAL, typ: 'sallyport-about-grant' }
+const TIMES = { time: '2027-01-31T18:00:00.000Z', until: '2027-01-31T19:00:00.000Z' }
+const GIVEN = { kind: 'break-glass', role: 'admin', to: 'alice', reason: 'payments are down', ...TIMES }
+/** From the proposal, or from its beginning. */
+const WEEK = { time: '2027-01-31T18:00:00.000Z', expires: '2027-02-07T18:00:00.000Z' }
 const TITLE = 'members read orders, “all” of them'
 
 const text = (...parts: readonly unknown[]) =>
@@ -17,6 +23,8 @@ const BODIES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   block: { user: 'user:mallory', reason: 'stolen' },
   unblock: { user: 'mallory@example.com' },
   reject: { reason: 'too much' },
+  'break-glass': { role: 'admin', to: 'user:alice', for: '1h', reason: 'payments are down' },
+  'review-glass': { finding: 'one order' },
   'review-access': { report: 'd1', confirm: '1-3', revoke: '4', reason: 'fourth quarter' },
 }
 const why = (word: string, toSign: string) =>
@@ -25,10 +33,13 @@ const why = (word: string, toSign: string) =>
 describe('a key of the console', () => {
   it('signs what was asked for', () => {
     const answers = [
-      why('propose', text(PROPOSAL, { title: TITLE })),
+      why('propose', text(PROPOSAL, { title: TITLE, ...WEEK })),
       why('block', text(PROPOSAL, { title: 'block user:mallory: stolen' })),
       why('unblock', text(PROPOSAL, { title: 'unblock user:m1' })),
       why('review-access', text(REVIEW, REVIEWED)),
+      why('break-glass', text(GRANT, GIVEN)),
+      why('review-glass', text(ABOUT, { says: 'reviewed', text: 'one order' })),
+      why('revoke-grant', text(ABOUT, { says: 'revoked' })),
       why('approve', text(APPROVAL, { says: 'approved' })),
       why('reject', text(APPROVAL, { says: 'rejected', reason: 'too much' })),
       why('withdraw', text(APPROVAL, { says: 'withdrawn' })),
@@ -69,6 +80,15 @@ describe('a key of the console', () => {
       'a text with another list of what is revoked': [
         why('review-access', text(REVIEW, { ...REVIEWED, revoked: undefined })),
       ],
+      'a text with another role': [why('break-glass', text(GRANT, { ...GIVEN, role: 'auditor' }))],
+      'a text with another person': [why('break-glass', text(GRANT, { ...GIVEN, to: 'eve' }))],
+      'a text with another kind of role': [why('break-glass', text(GRANT, { ...GIVEN, kind: 'request' }))],
+      'a text with another end': [
+        why('break-glass', text(GRANT, { ...GIVEN, until: '2027-01-31T20:00:00.000Z' })),
+        why('break-glass', text(GRANT, { ...GIVEN, until: undefined })),
+        why('propose', text(PROPOSAL, { title: TITLE, ...WEEK, expires: '2027-03-07T18:00:00.000Z' })),
+      ],
+      'a text with another finding': [why('review-glass', text(ABOUT, { says: 'reviewed', text: 'nothing' }))],
       'a text with another beginning': [
         why('propose', text(PROPOSAL, { title: TITLE, notBefore: '2027-01-31T18:00:00.000Z' })),
       ],

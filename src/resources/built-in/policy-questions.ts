@@ -123,6 +123,7 @@ const KEY: JsonObject = {
 
 const USER: JsonObject = { description: 'user:<id>, or an e-mail address.', ...ONE }
 const LINE: JsonObject = { type: 'string', minLength: 1, maxLength: 1000 }
+const DURATION: JsonObject = { description: 'Such as 30m or 4h.', ...ONE }
 const NUMBER: JsonObject = { type: 'integer', minimum: 1, maximum: 999_999_999 }
 
 /** Of a report: a hundred thousand lines have as many numbers, at worst. */
@@ -217,11 +218,13 @@ const MATRICES: readonly PolicyQuestion[] = [
   },
 ]
 
-/** What people say about a proposal. */
+/** What people say about a proposal, and about a role for a time. */
 const SAYINGS: readonly PolicyQuestion[] = [
   ['approve', 'Approve a proposal'],
   ['reject', 'Reject a proposal'],
   ['withdraw', 'Withdraw a proposal of your own'],
+  ['approve-grant', 'Approve a request for a role'],
+  ['revoke-grant', 'Take back a role for a time'],
 ].map(([name = '', summary = '']) => ({
   name,
   action: 'approve',
@@ -235,6 +238,7 @@ const QUESTIONS: readonly PolicyQuestion[] = [
   { name: 'versions', action: 'read', summary: 'List the versions of the policy' },
   { name: 'instances', action: 'read', summary: 'List the instances that follow the published policy' },
   { name: 'proposals', action: 'read', summary: 'List the proposed changes of the published policy' },
+  { name: 'grants', action: 'read', summary: 'List the roles that callers have, had or asked for, for a time' },
   {
     name: 'matrix',
     action: 'read',
@@ -379,6 +383,18 @@ const QUESTIONS: readonly PolicyQuestion[] = [
   },
   ...MATRICES,
   ...SAYINGS,
+  {
+    name: 'break-glass',
+    action: 'approve',
+    summary: 'Give a role at once in an emergency',
+    takes: { required: { role: ONE, for: DURATION, reason: LINE, key: KEY }, optional: { to: ONE } },
+  },
+  {
+    name: 'review-glass',
+    action: 'approve',
+    summary: 'Say what you found about a break-glass of somebody else',
+    takes: { required: { number: NUMBER, finding: LINE, key: KEY } },
+  },
   {
     name: 'publish',
     action: 'approve',

@@ -17,6 +17,11 @@ const OF_PUBLISHED: ReadonlySet<string> = new Set([
   'reject',
   'withdraw',
   'publish',
+  'grants',
+  'approve-grant',
+  'revoke-grant',
+  'break-glass',
+  'review-glass',
 ])
 
 /** Throws Problem invalid-body, and what the answering throws. */

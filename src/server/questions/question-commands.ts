@@ -25,6 +25,10 @@ function saying(word: string): QuestionCommand {
   return { words: ['policy', word], options: { reason: 'reason', key: 'key' }, places: ['number'], ofFolder: true }
 }
 
+function sayingOfGrant(...words: readonly string[]): QuestionCommand {
+  return { words, options: { reason: 'reason', finding: 'finding', key: 'key' }, places: ['number'], ofFolder: true }
+}
+
 const COMMANDS: Readonly<Record<string, QuestionCommand>> = {
   check: { words: ['policy', 'check'] },
   versions: { words: ['policy', 'history'], ofFolder: true },
@@ -86,6 +90,15 @@ const COMMANDS: Readonly<Record<string, QuestionCommand>> = {
   approve: saying('approve'),
   reject: saying('reject'),
   withdraw: saying('withdraw'),
+  grants: { words: ['access', 'grants'], ofFolder: true },
+  'approve-grant': sayingOfGrant('access', 'approve'),
+  'revoke-grant': sayingOfGrant('access', 'revoke'),
+  'break-glass': {
+    words: ['policy', 'break-glass'],
+    options: { role: 'role', to: 'to', for: 'for', reason: 'reason', key: 'key' },
+    ofFolder: true,
+  },
+  'review-glass': sayingOfGrant('policy', 'review-glass'),
   publish: { words: ['policy', 'publish'], places: ['number'], ofFolder: true },
   block: {
     words: ['policy', 'block'],

@@ -30,13 +30,23 @@ const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 10_000
 
 /** Asked twice, they may happen twice. */
-const ONCE = ['propose', 'approve', 'reject', 'withdraw', 'publish', 'block', 'unblock'].map(
-  (word) => `/policy/v1/${word}`,
-)
+const ACTS = ['propose', 'approve', 'reject', 'withdraw', 'publish', 'block', 'unblock', 'break-glass', 'review-glass']
+const ONCE = [...ACTS, 'approve-grant', 'revoke-grant'].map((word) => `/policy/v1/${word}`)
+
+/** What only asks for a text to sign does nothing. */
+function isAct(path: string, body: object | undefined): boolean {
+  return ONCE.includes(path) && !(body && 'key' in body && String(body.key).startsWith('to-sign:'))
+}
 
 /** Throws Refused, and what the signal throws. A question without a body is a GET. */
 export async function ask<T>(path: string, body?: object, signal?: AbortSignal): Promise<T> {
-  return (await askFor(path, body, signal)).json()
+  const answer = await askFor(path, body, signal)
+  try {
+    return await answer.json()
+  } catch {
+    signal?.throwIfAborted()
+    throw refusedHere(0, isAct(path, body) ? NOT_KNOWN : 'The answer was cut off: ask again.')
+  }
 }
 
 /** The answer as it comes. Throws as `ask` does. */
@@ -49,7 +59,7 @@ export async function askFor(path: string, body?: object, signal?: AbortSignal):
     if (token === undefined) throw refusedHere(401, 'You have signed out: it was not asked again.')
     const answer = await fetch(path, request(token, body, signal)).catch(() => undefined)
     signal?.throwIfAborted()
-    if (!answer && ONCE.includes(path)) throw refusedHere(0, NOT_KNOWN)
+    if (isAct(path, body)) await refuseAgain(answer)
     const again = await whyAgain(answer, token)
     trouble.set(again)
     if (again !== undefined) await pause()
@@ -74,6 +84,15 @@ function request(token: string, body: object | undefined, signal: AbortSignal | 
     body: JSON.stringify(body),
     ...rest,
   }
+}
+
+/** Of an act: the gate answers 401 before anything is done, and all else that is no answer ends it. */
+async function refuseAgain(answer: Response | undefined): Promise<void> {
+  if (!answer) throw refusedHere(0, NOT_KNOWN)
+  if (answer.status !== 429 && answer.status < 500) return
+  const problem = await problemIn(answer.clone())
+  const isKnown = answer.status < 500 || (answer.status === 503 && !['', 'read-too-long'].includes(problem.code))
+  throw isKnown ? new Refused(problem) : refusedHere(answer.status, NOT_KNOWN)
 }
 
 /** Undefined for an answer that stands, or that another token changes. */

@@ -201,6 +201,8 @@ export interface Proposal {
   readonly title: string | null
   readonly by: string | null
   readonly time: string | null
+  readonly notBefore: string | null
+  readonly expires: string | null
   readonly said: readonly {
     readonly by: string
     readonly key: string
@@ -252,4 +254,23 @@ export interface SignedReview {
   readonly revoked: number
   readonly undecided: number
   readonly revoking: { readonly edits: readonly LineEdit[]; readonly keys: readonly string[] }
+}
+
+interface SaidOfGrant {
+  readonly by: string
+  readonly text: string | null
+}
+
+export interface AccessGrant {
+  readonly grant: number
+  readonly kind: string
+  readonly state: string
+  readonly role: string
+  readonly to: string
+  readonly by: string | null
+  readonly reason: string
+  readonly until: string
+  readonly approvals: readonly SaidOfGrant[]
+  readonly review: SaidOfGrant | null
+  readonly reviewUntil: string | null
 }

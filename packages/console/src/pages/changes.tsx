@@ -9,19 +9,23 @@ import { ChangeList } from '../parts/lines.tsx'
 import { Prose } from '../parts/prose.tsx'
 import { Table } from '../parts/table.tsx'
 import { dateTime } from '../parts/time.ts'
-import { go } from '../shell/address.ts'
+import { go, useAddress } from '../shell/address.ts'
 import { useActing } from '../signing/act.ts'
 import { Blocks } from '../signing/blocks.tsx'
 import { Ended } from '../signing/ended.tsx'
+import { Grants } from '../signing/grants.tsx'
 import { OwnKeySection } from '../signing/own-key.tsx'
 import { Saying } from '../signing/saying.tsx'
 import { isTyped, takeVersion } from './draft-store.ts'
 import { Dropping } from './dropping.tsx'
 
 export function Changes() {
-  const [turn, setTurn] = useState(0)
+  const { step } = useAddress()
+  const [acts, setActs] = useState(0)
+  // Also asked again when somebody opens the page that is open.
+  const turn = step + acts
   const inForce = useAnswer<PolicyFiles>({ path: '/policy/v1/files', turn })
-  const changed = () => setTurn((last) => last + 1)
+  const changed = () => setActs((last) => last + 1)
   return (
     <div class="sheet">
       <section>
@@ -38,6 +42,7 @@ export function Changes() {
         </Answered>
       </section>
       {inForce.kind === 'told' && <OwnKeySection />}
+      {inForce.kind === 'told' && inForce.value.source === 'published' && <Grants turn={turn} changed={changed} />}
       {inForce.kind === 'told' && <Blocks inForce={inForce.value} changed={changed} />}
       <Versions isPublished={inForce.kind === 'told' && inForce.value.source === 'published'} />
     </div>
@@ -68,7 +73,7 @@ function ProposalList({ turn, changed }: Following) {
 }
 
 function ProposalView({
-  proposal: { proposal: number, title, by, state, said, time },
+  proposal: { proposal: number, title, by, state, said, time, notBefore, expires },
   changed,
 }: {
   readonly proposal: Proposal
@@ -82,6 +87,8 @@ function ProposalView({
         {by ?? 'unknown'}
         {time === null ? '' : `, ${dateTime(time)}`})
       </summary>
+      {notBefore !== null && <p>It is to be in force from {dateTime(notBefore)}, and instances publish it then.</p>}
+      {state === 'open' && expires !== null && <p>It may be approved until {dateTime(expires)}.</p>}
       {said.map((one) => (
         <p key={`${one.key} ${one.says}`}>
           {one.by} has {one.says} it{one.reason === null ? '' : `: ${one.reason}`}.

@@ -3,7 +3,7 @@
 interface FieldProps {
   readonly label: string
   readonly name: string
-  readonly type?: 'text' | 'email' | 'password' | 'search'
+  readonly type?: 'text' | 'email' | 'password' | 'search' | 'datetime-local'
   readonly value?: string
   readonly placeholder?: string
   readonly autocomplete?: string

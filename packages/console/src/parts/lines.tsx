@@ -16,12 +16,14 @@ export function FindingText({ finding: { file, line, severity, message, hint } }
 
 export function ChangeList({ changes }: { readonly changes: readonly Change[] }) {
   return (
-    <ul class="plain" role="status">
-      {changes.map(({ sentence, direction }) => (
-        <li key={sentence}>
-          <span class={`key ${direction}`}>{direction}</span> <Prose text={sentence} />
-        </li>
-      ))}
-    </ul>
+    <div role="status">
+      <ul class="plain">
+        {changes.map(({ sentence, direction }) => (
+          <li key={sentence}>
+            <span class={`key ${direction}`}>{direction}</span> <Prose text={sentence} />
+          </li>
+        ))}
+      </ul>
+    </div>
   )
 }

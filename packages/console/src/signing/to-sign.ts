@@ -1,8 +1,10 @@
 /** What the server sends to sign must be what the person asked for: a key signs nothing else. */
 
+type Members = Readonly<Record<string, unknown>>
+
 interface Asked {
   readonly path: string
-  readonly body: Readonly<Record<string, unknown>>
+  readonly body: Members
   /** The thumbprint of the person's key. */
   readonly kid: string
 }
@@ -10,30 +12,51 @@ interface Asked {
 interface Text {
   readonly typ: string
   readonly says?: string
-  /** Members of the text by those of the question that they repeat; `''` counts as none. */
-  readonly repeats?: Readonly<Record<string, string>>
-  /** The title that the command makes of the question. */
-  readonly isTitle?: (body: Asked['body'], title: string) => boolean
+  /** Members of the text, by those of the question that they repeat; an empty one counts as none. */
+  readonly repeats?: Members
+  /** What else differs: the end of `a text with another …`. */
+  readonly differs?: (body: Members, payload: Members) => string | false
 }
 
-function saying(says: string): Text {
+function approval(says: string): Text {
   return { typ: 'sallyport-approval', says, repeats: { reason: 'reason' } }
+}
+
+function aboutGrant(says: string, asked: 'reason' | 'finding'): Text {
+  return { typ: 'sallyport-about-grant', says, repeats: { [asked]: 'text' } }
+}
+
+function block(word: string): Text {
+  const differs = (body: Members, { title }: Members) => !isTitleOfBlock(word, body, String(title)) && 'title'
+  return { typ: 'sallyport-proposal', differs }
 }
 
 const TEXTS: Readonly<Record<string, Text>> = {
   propose: {
     typ: 'sallyport-proposal',
     repeats: { title: 'title', ticket: 'ticket', notBefore: 'notBefore' },
+    differs: (body, { time, notBefore = time, expires }) => !lasts(body.expires ?? '7d', notBefore, expires) && 'end',
   },
-  approve: saying('approved'),
-  reject: saying('rejected'),
-  withdraw: saying('withdrawn'),
-  block: { typ: 'sallyport-proposal', isTitle: (body, title) => isTitleOfBlock('block', body, title) },
-  unblock: { typ: 'sallyport-proposal', isTitle: (body, title) => isTitleOfBlock('unblock', body, title) },
+  approve: approval('approved'),
+  reject: approval('rejected'),
+  withdraw: approval('withdrawn'),
+  block: block('block'),
+  unblock: block('unblock'),
   'review-access': {
     typ: 'sallyport-access-review',
     repeats: { report: 'digest', confirm: 'confirmed', revoke: 'revoked', reason: 'reason' },
   },
+  'break-glass': {
+    typ: 'sallyport-grant',
+    repeats: { role: 'role', reason: 'reason' },
+    differs: (body, { kind, to, time, until }) =>
+      (kind !== 'break-glass' && 'kind of role') ||
+      (body.to !== `user:${to}` && 'person') ||
+      (!lasts(body.for, time, until) && 'end'),
+  },
+  'review-glass': aboutGrant('reviewed', 'finding'),
+  'approve-grant': aboutGrant('approved', 'reason'),
+  'revoke-grant': aboutGrant('revoked', 'reason'),
 }
 
 /** Undefined for a text that may be signed. */
@@ -41,22 +64,12 @@ export function whyNotToSign(toSign: string, { path, body, kid }: Asked): string
   const [header, payload, ...more] = toSign.split('.').map(membersIn)
   if (!header || !payload || more.length > 0) return 'a text that is not one of a header and a payload'
   if (header.alg !== 'EdDSA' || header.kid !== kid) return 'a text for another key'
-  const text = TEXTS[path.slice('/policy/v1/'.length)]
-  if (!text || header.typ !== text.typ) return 'a text of another kind'
-  if (text.says !== undefined && payload.says !== text.says) return `a text that does not say \`${text.says}\``
-  const other = Object.entries(text.repeats ?? {}).find(
-    ([asked, said]) => (body[asked] ?? '') !== (payload[said] ?? ''),
-  )
-  if (other) return `a text with another ${NAMES[other[0]] ?? other[0]}`
-  return text.isTitle?.(body, String(payload.title)) === false ? 'a text with another title' : undefined
-}
-
-/** The id of a user who was named by an e-mail address is known to the server alone. */
-function isTitleOfBlock(word: string, { user, reason }: Asked['body'], title: string): boolean {
-  const end = reason ? `: ${reason}` : ''
-  const named = String(user).trim()
-  if (!named.includes('@')) return title === `${word} ${named}${end}`
-  return title.startsWith(`${word} user:`) && title.endsWith(end)
+  const { typ, says, repeats = {}, differs } = TEXTS[path.slice('/policy/v1/'.length)] ?? {}
+  if (typ === undefined || header.typ !== typ) return 'a text of another kind'
+  if (says !== undefined && payload.says !== says) return `a text that does not say \`${says}\``
+  const other = Object.entries(repeats).find(([asked, said]) => (body[asked] ?? '') !== (payload[String(said)] ?? ''))
+  const name = other ? (NAMES[other[0]] ?? other[0]) : differs?.(body, payload)
+  return name ? `a text with another ${name}` : undefined
 }
 
 /** Where the name of a member says less. */
@@ -66,8 +79,24 @@ const NAMES: Readonly<Record<string, string>> = {
   revoke: 'list of what is revoked',
 }
 
+/** The id of a user who was named by an e-mail address is known to the server alone. */
+function isTitleOfBlock(word: string, { user, reason }: Members, title: string): boolean {
+  const end = reason ? `: ${reason}` : ''
+  const named = String(user).trim()
+  if (!named.includes('@')) return title === `${word} ${named}${end}`
+  return title.startsWith(`${word} user:`) && title.endsWith(end)
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** Whether it is so long from one time to the other, as commands read `4h`. */
+function lasts(duration: unknown, from: unknown, to: unknown): boolean {
+  const [, count = '', unit = ''] = /^(\d+)([smhd])$/.exec(String(duration)) ?? []
+  return Date.parse(String(to)) - Date.parse(String(from)) === Number(count) * (UNITS[unit] ?? Number.NaN)
+}
+
 /** Undefined unless it is an object in base64url. */
-function membersIn(part: string): Readonly<Record<string, unknown>> | undefined {
+function membersIn(part: string): Members | undefined {
   try {
     const bytes = Uint8Array.from(atob(part.replaceAll('-', '+').replaceAll('_', '/')), (one) => one.charCodeAt(0))
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))

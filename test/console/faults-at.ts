@@ -1,0 +1,23 @@
+/** What axe-core finds on a page, in both colours, narrow and wide. */
+import axe, { type AxeResults } from 'axe-core'
+import type { Page } from 'playwright-core'
+
+const ALL = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+/** Other colours change the contrast alone. */
+const RULES = { light: { runOnly: ALL }, dark: { runOnly: ['color-contrast'] } } as const
+
+/** A line for each rule that the page breaks. */
+export async function faultsAt(page: Page, name: string): Promise<string[]> {
+  const faults: string[] = []
+  // By the protocol of the browser, for which the page's Content-Security-Policy makes an exception.
+  await page.evaluate(axe.source)
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const width of [360, 1440]) {
+      await page.emulateMedia({ colorScheme })
+      await page.setViewportSize({ width, height: 600 })
+      const { violations } = await page.evaluate<AxeResults>(`axe.run(${JSON.stringify(RULES[colorScheme])})`)
+      faults.push(...violations.map(({ id }) => `${name}, ${colorScheme} at ${width}: ${id}`))
+    }
+  }
+  return faults
+}
