@@ -1,5 +1,6 @@
 /** What goes wrong around the console: hostile names, lost sessions and servers, reloads. Nothing runs, nothing is lost. */
 import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Browser, Page, Request } from 'playwright-core'
@@ -25,6 +26,12 @@ const SHIPPED = readFileSync(new URL('../../policies/policy.csv', import.meta.ur
 const RULES = HOSTILE.map((user) => `p, ${csv(user)}, orders, list|read, any, *, allow\n`).join('')
 const POLICY = SHIPPED.replace(END, `# ${HOSTILE[0]}\n${RULES}${END}`)
 
+/** Its name, its callers, its objects and its faults. */
+const MATRIX = `"><img src=x onerror=${RUN}>.csv`
+const MATRIX_TEXT = `method,path,object,note,${HOSTILE.map(csv).join(',')}
+GET,/api/orders,none,${csv(HOSTILE[0] ?? '')},${HOSTILE.map(() => '404').join(',')}
+`
+
 describe('the console among hostile names and lost connections', () => {
   let browser: Browser
   let server: TestServer
@@ -35,6 +42,8 @@ describe('the console among hostile names and lost connections', () => {
       env: { CONSOLE_PORT: '0' },
       files: { 'policies/policy.csv': POLICY },
     })
+    await mkdir(join(server.folder, 'test/matrix'), { recursive: true })
+    await writeFile(join(server.folder, `test/matrix/${MATRIX}`), MATRIX_TEXT)
     for (const user of HOSTILE) {
       const token = await server.token(user.slice('user:'.length))
       await server.ask('GET', '/api/orders', { token })
@@ -62,6 +71,16 @@ describe('the console among hostile names and lost connections', () => {
       .getByRole('gridcell', { name: HOSTILE[1]?.slice('user:'.length) ?? '', exact: true })
       .first()
       .waitFor()
+    await page.getByRole('link', { name: 'Tests' }).click()
+    await page.getByRole('grid', { name: `Matrix ${MATRIX}` }).waitFor()
+    expect(await page.getByRole('combobox', { name: 'Matrix' }).inputValue()).to.equal(MATRIX)
+    await page.getByRole('button', { name: 'Run' }).click()
+    await page.getByText(/^0 of 4 cells are as expected/).waitFor()
+    expect(await page.getByRole('columnheader').allInnerTexts()).to.include.members(HOSTILE)
+    await page.getByRole('gridcell', { name: 'GET' }).click()
+    await page.getByRole('textbox', { name: 'method of row 2' }).fill(HOSTILE[2] ?? '')
+    await page.getByRole('button', { name: 'Run' }).click()
+    await page.getByText('Correct the rows first: nothing was asked.').waitFor()
     for (const { title } of PAGES) {
       await page.getByRole('link', { name: title, exact: true }).click()
       await page.locator('#content :is([aria-busy=true], [data-loading])').first().waitFor({ state: 'detached' })
@@ -77,9 +96,10 @@ describe('the console among hostile names and lost connections', () => {
       find: `<img src=x onerror=${RUN}>`,
       caller: HOSTILE[1] ?? '',
       path: HOSTILE[2] ?? '',
+      matrix: HOSTILE[3] ?? '',
     })
     const { page, troubles, close } = await openConsole(browser, server)
-    for (const path of ['/access', '/ask', '/who', '/decisions']) {
+    for (const path of ['/access', '/ask', '/who', '/decisions', '/tests']) {
       await page.goto(`${server.app.consoleUrl}${path}?${query}`)
       await signIn(page, 'audrey')
       await page.locator('#content :is([aria-busy=true], [data-loading])').first().waitFor({ state: 'detached' })

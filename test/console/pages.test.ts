@@ -20,6 +20,9 @@ describe('the pages of the console', () => {
   before(async () => {
     browser = await startChromium()
     server = await startTestServer({ demo: true, env: { CONSOLE_PORT: '0' } })
+    await mkdir(join(server.folder, 'test/matrix'), { recursive: true })
+    const matrix = 'method,path,object,member,support\nGET,/api/orders/{id},placed+open,403,403\n'
+    await writeFile(join(server.folder, 'test/matrix/orders.csv'), matrix)
     const token = await server.token('alice', 'member')
     await server.ask('GET', '/api/accounts/none', { token })
     await server.ask('DELETE', '/api/users/bob', { token })
@@ -260,6 +263,12 @@ describe('the pages of the console', () => {
         await page.getByLabel('Roles').fill('member')
         await page.getByLabel('Roles').press('Enter')
         await page.getByText('Lines that decide').waitFor()
+      }
+      if (title === 'Tests') {
+        for (const name of ['Run', 'Coverage', 'Mistakes']) await page.getByRole('button', { name }).click()
+        await page.getByRole('gridcell', { name: '403 got 200' }).waitFor()
+        await page.getByRole('gridcell', { name: '403 got 200' }).click()
+        await page.getByRole('textbox', { name: 'support of row 2' }).waitFor()
       }
       await page.locator('#content :is([aria-busy=true], [data-loading])').first().waitFor({ state: 'detached' })
       faults.push(...(await faultsAt(page, title)))

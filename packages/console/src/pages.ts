@@ -64,6 +64,14 @@ export const PAGES = [
     about: 'change a copy of the files, and see what it means',
   },
   {
+    id: 'tests',
+    path: '/tests',
+    title: 'Tests',
+    letter: 't',
+    action: 'read',
+    about: 'matrices of expected answers: change them, run them, and see what they miss',
+  },
+  {
     id: 'usage',
     path: '/usage',
     title: 'Usage',

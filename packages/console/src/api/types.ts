@@ -274,3 +274,83 @@ export interface AccessGrant {
   readonly review: SaidOfGrant | null
   readonly reviewUntil: string | null
 }
+
+export interface ShownMatrices {
+  readonly matrices: readonly {
+    readonly file: string
+    readonly rows: readonly (readonly string[])[]
+    /** `line:column` of each cell. */
+    readonly places: readonly (readonly string[])[]
+  }[]
+  readonly faults: readonly Finding[]
+}
+
+export interface TrialResult {
+  readonly kind: 'cell' | 'case'
+  readonly title: string
+  readonly place: { readonly file: string; readonly line: number; readonly column: number }
+  readonly outcome: 'passed' | 'failed' | 'impossible' | 'left-out'
+  readonly why?: string
+  readonly cause?: string
+  readonly explain?: string
+  readonly status?: number
+}
+
+interface MatrixTested {
+  readonly counts: Readonly<Record<TrialResult['outcome'], number>>
+  readonly remarks: readonly string[]
+  readonly results: readonly TrialResult[]
+}
+
+export interface MatrixRun {
+  readonly matrices: Told<ShownMatrices>
+  /** Null for rows with faults. */
+  readonly test: Told<MatrixTested> | null
+}
+
+export interface NewMatrices {
+  /** Null if nothing is missing. */
+  readonly matrices: Told<ShownMatrices> | null
+  readonly bodies: Readonly<Record<string, string>>
+}
+
+interface Measured<T> {
+  readonly total: number
+  readonly covered: number
+  readonly percent: number
+  readonly missing: readonly T[]
+}
+
+interface PolicyPart {
+  readonly place: string
+  readonly text: string
+}
+
+export interface MatrixCoverage {
+  readonly cells: Measured<{
+    readonly method: string
+    readonly path: string
+    readonly object: string
+    readonly column: string
+  }>
+  readonly rules: Measured<PolicyPart>
+  readonly terms: Measured<PolicyPart>
+  readonly results: Measured<PolicyPart>
+  readonly relations: Measured<PolicyPart>
+  readonly views: Measured<PolicyPart>
+  readonly mistakes: readonly (PolicyPart & { readonly operators: readonly string[] })[]
+}
+
+export interface Mutation {
+  readonly score: number
+  readonly killed: number
+  readonly survived: number
+  readonly notFound: number
+  readonly mutants: readonly {
+    readonly operator: string
+    readonly place: string
+    readonly change: string
+    readonly outcome: string
+    readonly witness?: { readonly rows?: string }
+  }[]
+}

@@ -10,6 +10,7 @@ const LOADERS: Readonly<Record<PageId, () => Promise<ComponentType>>> = {
   who: async () => (await import('./who.tsx')).Who,
   decisions: async () => (await import('./decisions.tsx')).Decisions,
   draft: async () => (await import('./draft.tsx')).Draft,
+  tests: async () => (await import('./tests.tsx')).Tests,
   usage: async () => (await import('./usage.tsx')).Usage,
   review: async () => (await import('./review.tsx')).Review,
   changes: async () => (await import('./changes.tsx')).Changes,

@@ -30,9 +30,11 @@ interface WindowedProps<T> {
   readonly opened?: Spot | undefined
   /** What other keys do in a row; undefined for those that do nothing. The row may be gone from `rows` then. */
   readonly act?: (key: string, row: T) => 'next' | 'stay' | undefined
+  /** Each new one is brought into sight, and gets the focus. */
+  readonly goal?: Spot | undefined
 }
 
-export function Windowed<T>({ label, rows, columns, keyOf, open, opened, act }: WindowedProps<T>) {
+export function Windowed<T>({ label, rows, columns, keyOf, open, opened, act, goal }: WindowedProps<T>) {
   const box = useRef<HTMLDivElement>(null)
   const [seen, setSeen] = useState({ top: 0, height: 800 })
   const [spot, setSpot] = useState<Spot>({ row: 0, column: 0 })
@@ -56,6 +58,13 @@ export function Windowed<T>({ label, rows, columns, keyOf, open, opened, act }: 
     wantsFocus.current = cell === null
     cell?.focus()
   })
+
+  useLayoutEffect(() => {
+    if (!goal || !box.current) return
+    wantsFocus.current = true
+    setSpot(goal)
+    bringIntoSight(box.current, goal.row)
+  }, [goal])
 
   const first = Math.max(0, Math.floor(seen.top / ROW_PIXELS) - SPARE)
   const last = Math.min(rows.length, Math.ceil((seen.top + seen.height) / ROW_PIXELS) + SPARE)
@@ -92,8 +101,8 @@ export function Windowed<T>({ label, rows, columns, keyOf, open, opened, act }: 
         onKeyDown={press}
       >
         <div role="row" class="heads" aria-rowindex={1} style={{ gridTemplateColumns: template }}>
-          {columns.map(({ title }) => (
-            <div key={title} role="columnheader" title={title}>
+          {columns.map(({ title }, c) => (
+            <div key={`${c} ${title}`} role="columnheader" title={title}>
               {title}
             </div>
           ))}
@@ -109,7 +118,7 @@ export function Windowed<T>({ label, rows, columns, keyOf, open, opened, act }: 
             >
               {columns.map((column, c) => (
                 <div
-                  key={column.title}
+                  key={`${c} ${column.title}`}
                   role="gridcell"
                   tabIndex={at.row === first + i && at.column === c ? 0 : -1}
                   class={classOf(column, row, opened?.row === first + i && opened.column === c)}
