@@ -43,7 +43,7 @@ const MATRIX_ROOMS = [
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
   cli: 4550,
-  tools: 28800,
+  tools: 28950,
   server: 10850,
   analysis: 4950,
   config: 620,

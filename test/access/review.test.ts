@@ -111,7 +111,7 @@ describe('a review of access', () => {
     expect(text).to.match(/^# Revoked in .*\np, user:sam, orders, [\w|]+, any, \*, deny\n# end of policy$/)
 
     const { files } = (await server.ask('GET', '/policy/v1/files', { token })).body as { files: Record<string, string> }
-    const lines = (files[file] ?? '').split('\n').with(line - 1, text)
+    const lines = (files[file] ?? '').split('\n').with(line - 1, text ?? '')
     const meaning = await ask('draft', { files: { [file]: lines.join('\n') } })
     expect(meaning.body.check.result.errors).to.equal(0)
     expect(JSON.stringify(meaning.body.diff.result.changes)).to.match(/user:sam[^"]* loses/)

@@ -83,6 +83,37 @@ describe('the pages of the console', () => {
     await close()
   })
 
+  it('ask makes a draft of what would allow a request, and drops none that was typed', async () => {
+    const query = 'method=DELETE&path=%2Fapi%2Forders%2F%7Bid%7D&roles=member&relation=owner'
+    const { page, troubles, close } = await openConsole(browser, server, { as: 'ada', path: `/ask?${query}` })
+    const miss = page.locator('.rule', { hasText: 'if the object were draft' })
+    await miss.getByRole('button', { name: 'Draft this change' }).click()
+    await page.getByText('Changed: policy.csv.').waitFor()
+    await page.getByText(/member .*gains delete on orders/).waitFor()
+    await page.goBack()
+    await miss.getByRole('button', { name: 'Draft this change' }).click()
+    await page.getByRole('button', { name: 'Keep my draft' }).click()
+    const other = page.locator('.rule', { hasText: 'if the caller had the role admin' })
+    await other.getByRole('button', { name: 'Draft this change' }).click()
+    await page.getByRole('button', { name: 'Drop it' }).click()
+    await page
+      .locator('.cm-content')
+      .getByText('p, member, orders, delete, any, *, allow')
+      .waitFor({ state: 'attached' })
+    expect(new URL(page.url()).pathname).to.equal('/draft')
+    // The policy is another one now: nothing is drafted of lines that aren't those in force.
+    await page.goBack()
+    await page.route('**/policy/v1/files', async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, json: { ...(await response.json()), revision: 'other' } })
+    })
+    await other.getByRole('button', { name: 'Draft this change' }).click()
+    await page.getByRole('button', { name: 'Drop it' }).click()
+    await page.getByText('The policy in force has changed since: ask again.').waitFor()
+    expect(troubles).to.deep.equal([])
+    await close()
+  })
+
   it('a question that the command refuses shows its sentence', async () => {
     const { page, close } = await openConsole(browser, server, { as: 'audrey', path: '/ask' })
     await page.getByLabel('Path').fill('/api/orders/{id}')

@@ -88,8 +88,8 @@ export async function askReview({ signer, progress, digest, confirm, revoke, rea
   return onData(asked, async (data) => {
     const approvals = refuseReviewer(data.reviewed.policy.approvals, signer)
     const report = await accessReport({ ...data, records: undefined, progress })
-    const policyText = data.reviewed.files['policy.csv'].text
-    return signReview({ report, signer, approvals, policyText, now: data.now }, { digest, confirm, revoke, reason })
+    const policyFile = { name: 'policy.csv', text: data.reviewed.files['policy.csv'].text }
+    return signReview({ report, signer, approvals, policyFile, now: data.now }, { digest, confirm, revoke, reason })
   })
 }
 

@@ -2,12 +2,14 @@
  * A review of access: what a person confirms and revokes of an access report, line by line, signed with their key. The
  * signed text names the lines by their numbers, and the report by a digest of who may do what.
  */
+import type { SourceFile } from '../../base/diagnostic.ts'
 import { isObject } from '../../base/is-object.ts'
 import { timeText } from '../../base/time.ts'
 import type { Approvals } from '../../decide/policy.ts'
 import { callerOfPerson } from '../../policy/parse/parse-approvals.ts'
 import { type PersonSigner, readSigned, signAs } from '../../policy/published/signed-by-person.ts'
 import { refuseStranger, refuseUnsigned, timeToSign } from '../approvals/proposals.ts'
+import { addedLines, type LineEdit } from '../line-edit.ts'
 import { ToolError } from '../load-policy.ts'
 import { withCells } from '../matrix/mutate/mutants.ts'
 import { isNumbers, numbersIn, numbersText } from './line-numbers.ts'
@@ -16,14 +18,6 @@ import { digestOfLines, type ReviewedLine, reviewedLine } from './reviewed-line.
 
 interface DecidedLine extends ReviewedLine {
   readonly decision: 'confirmed' | 'revoked' | null
-}
-
-/** A line of a file that gets another text, which may be several lines. */
-interface LineEdit {
-  readonly file: string
-  /** From 1. */
-  readonly line: number
-  readonly text: string
 }
 
 /** The shape is docs/schemas/access-review.schema.json. */
@@ -67,7 +61,7 @@ interface ReviewParts {
   readonly report: AccessReport
   readonly signer: PersonSigner
   readonly approvals: Approvals
-  readonly policyText: string
+  readonly policyFile: SourceFile
   /** Milliseconds since the epoch. */
   readonly now: number
 }
@@ -153,7 +147,7 @@ function decidedLines(lines: readonly ReviewedLine[], { confirmed, revoked }: Si
 }
 
 /** Denies, which win over each role of the person; before the comment that ends the file, if it has one. */
-function revokingOf(lines: readonly DecidedLine[], { policyText, now }: ReviewParts): AccessReview['revoking'] {
+function revokingOf(lines: readonly DecidedLine[], { policyFile, now }: ReviewParts): AccessReview['revoking'] {
   const { ofKeys = [], ofPeople = [] } = Object.groupBy(
     lines.filter(({ decision }) => decision === 'revoked'),
     ({ key }) => (key === null ? 'ofPeople' : 'ofKeys'),
@@ -169,12 +163,8 @@ function revokingOf(lines: readonly DecidedLine[], { policyText, now }: ReviewPa
     const actions = [...new Set([first, ...more].flatMap((one) => one?.action ?? []))].join('|')
     return withCells(['p', `user:${subject}`, resource, actions, relation, '*', 'deny'])
   })
-  const added = [`# Revoked in the access review of ${timeText(now).slice(0, 10)}.`, ...denies].join('\n')
-  const written = policyText.split('\n')
-  const line = written.findLastIndex((text) => text.trim() !== '') + 1
-  const last = written[line - 1] ?? ''
-  const text = last.trimStart().startsWith('#') ? `${added}\n${last}` : `${last}\n${added}`
-  return { edits: [{ file: 'policy.csv', line: Math.max(line, 1), text }], keys }
+  const added = [`# Revoked in the access review of ${timeText(now).slice(0, 10)}.`, ...denies]
+  return { edits: [addedLines(policyFile, added)], keys }
 }
 
 // ---- Verification ---------------------------------------------------------------------------------------------------

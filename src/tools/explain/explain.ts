@@ -2,17 +2,21 @@
  * Explains why a request is allowed or refused, without a server: the kernel decides, and explain presents the reasons.
  * test/review/explain compares it with the oracle, and with the answers and records of a running server.
  */
+import { FileError } from '../../base/diagnostic.ts'
 import { timeText } from '../../base/time.ts'
 import { type Evidence, rulePlace } from '../../decide/evidence.ts'
 import type { Rule } from '../../decide/policy.ts'
 import { isRefusal, type Refusal } from '../../decide/refusal.ts'
 import { roleGuaranteesOf, rolesLost } from '../../decide/role-guarantees.ts'
 import { endsOf } from '../../decide/rules/rule-table.ts'
+import { parsePolicy } from '../../policy/parse/parse-policy.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
 import { namesText, quote } from '../../present/quote.ts'
+import { type LineEdit, withEdits } from '../line-edit.ts'
 import { decideByConditions, decideObjects } from './cases.ts'
 import type { ExplainedAnswer, Explanation } from './explanation.ts'
 import { conditionFacts, possibleConditionSets, relationFacts, trustNotes } from './facts.ts'
+import { editsOfMiss } from './miss-edits.ts'
 import { nearestMisses } from './nearest-misses.ts'
 import {
   allowedBy,
@@ -25,6 +29,7 @@ import {
   holdingExactly,
   hypotheticalRequest,
   isRedirect,
+  type NearMiss,
   problem,
   reasonOf,
   refusalAnswer,
@@ -59,8 +64,31 @@ export function explain(question: ExplainQuestion): Explanation {
     },
     ...finding,
     rules: ruleLines(reviewed, caller, finding.rules),
-    misses: finding.misses.map((miss) => ({ ...miss, rules: quoteRules(reviewed, miss.rules) })),
+    misses: finding.misses.map((miss, i) => ({
+      ...miss,
+      rules: quoteRules(reviewed, miss.rules),
+      edits: i < MOST_EDITED ? provenEdits(question, miss) : [],
+    })),
     record: null,
+  }
+}
+
+/** Each is decided again with its lines. */
+const MOST_EDITED = 5
+
+/** None where the request wouldn't be allowed with them: a deny may name the caller too, for example. */
+function provenEdits(question: ExplainQuestion, miss: NearMiss): readonly LineEdit[] {
+  const edits = editsOfMiss(question, miss)
+  if (edits.length === 0) return edits
+  const { reviewed, resources } = question
+  const source = reviewed.files['policy.csv']
+  const files = { ...reviewed.files, 'policy.csv': { ...source, text: withEdits(source.text, edits) } }
+  try {
+    const changed = { ...reviewed, files, policy: parsePolicy(files, resources) }
+    return find({ ...question, reviewed: changed }).outcome === 'allow' ? edits : []
+  } catch (error) {
+    if (error instanceof FileError) return []
+    throw error
   }
 }
 

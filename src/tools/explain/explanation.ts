@@ -1,5 +1,6 @@
 /** An explanation, as plain JSON (docs/schemas/policy-explain.schema.json). Types only. */
 import type { ProblemCode } from '../../base/problems/catalogue.ts'
+import type { LineEdit } from '../line-edit.ts'
 
 /** Names of relations or conditions. */
 export type Names = ReadonlySet<string>
@@ -104,6 +105,8 @@ export interface Miss {
   readonly sentence: string
   /** The rules that would then allow the request. */
   readonly rules: readonly QuotedRule[]
+  /** Lines of policy.csv that would allow it; none where no line can. */
+  readonly edits: readonly LineEdit[]
 }
 
 export interface ExplainedRole {

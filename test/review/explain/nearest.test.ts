@@ -2,7 +2,9 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
+import type { PolicyFiles } from '../../../src/policy/policy-files.ts'
 import type { Explanation, NeededChange } from '../../../src/tools/explain/explanation.ts'
+import { type LineEdit, withEdits } from '../../../src/tools/line-edit.ts'
 import { ROLES, randomCaller } from '../../policy/arbitrary.ts'
 import { randomPolicy, type WrittenPolicy } from '../../policy/arbitrary-policy.ts'
 import { DOCS, RESOURCES } from '../../policy/fixture.ts'
@@ -50,6 +52,23 @@ describe('the nearest misses', () => {
     )
   })
 
+  it('are allowed with the lines that they name', () => {
+    let tried = 0
+    fc.assert(
+      fc.property(asking, (one) => {
+        for (const { edits, sentence } of missesOf(one)) {
+          if (edits.length === 0) continue
+          tried += 1
+          const files = edited(one.policy.files, edits)
+          const { outcome } = explained({ ...one, policy: { ...one.policy, files } })
+          expect(outcome, `${sentence}: ${JSON.stringify(edits)}`).to.equal('allow')
+        }
+      }),
+      { numRuns: runs(1500) },
+    )
+    expect(tried).to.be.greaterThan(20)
+  })
+
   it('are there whenever one role or one relation more would be enough', () => {
     fc.assert(
       fc.property(asking, (one) => {
@@ -72,13 +91,22 @@ describe('the nearest misses', () => {
   })
 })
 
-function missesOf({ policy, caller, routeMethod, relations }: Asking): Explanation['misses'] {
+function edited(files: PolicyFiles, edits: readonly LineEdit[]): PolicyFiles {
+  const source = files['policy.csv']
+  return { ...files, 'policy.csv': { ...source, text: withEdits(source.text, edits) } }
+}
+
+function missesOf(asking: Asking): Explanation['misses'] {
+  return explained(asking).misses
+}
+
+function explained({ policy, caller, routeMethod, relations }: Asking): Explanation {
   return ask(policy.files, routeMethod, caller, {
     kind: 'relations',
     from: '--relation',
     id: undefined,
     holding: relations,
-  }).misses
+  })
 }
 
 /** What the oracle says once the changes are made; without credentials some relations can't hold. */

@@ -82,6 +82,7 @@ interface RuleText {
 }
 
 export interface Explained {
+  readonly revision: string
   readonly request: { readonly method: string; readonly path: string; readonly object: string | null }
   readonly caller: {
     readonly subject: string | null
@@ -100,7 +101,11 @@ export interface Explained {
     readonly answer: AnswerOf | null
     readonly rules: readonly string[]
   }[]
-  readonly misses: readonly { readonly sentence: string; readonly rules: readonly RuleText[] }[]
+  readonly misses: readonly {
+    readonly sentence: string
+    readonly rules: readonly RuleText[]
+    readonly edits: readonly LineEdit[]
+  }[]
   readonly notes: readonly string[]
 }
 

@@ -10,6 +10,7 @@ import { QuestionForm } from '../parts/question-form.tsx'
 import { linesByFile, SourceLines } from '../parts/source-lines.tsx'
 import { Table } from '../parts/table.tsx'
 import { useAddress } from '../shell/address.ts'
+import { DraftOf } from './draft-of.tsx'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
@@ -72,7 +73,7 @@ const OUTCOMES = {
 } as const
 
 function Explanation({ command, explained }: { readonly command: string; readonly explained: Explained }) {
-  const { request, caller, outcome, reason, answer, misses, notes } = explained
+  const { request, caller, outcome, reason, answer, misses, notes, revision } = explained
   const { meaning, text } = OUTCOMES[outcome]
   const roles = caller.roles.map(({ name }) => name)
   return (
@@ -97,7 +98,7 @@ function Explanation({ command, explained }: { readonly command: string; readonl
       <Facts explained={explained} />
       <Cases explained={explained} />
       {misses.length > 0 && <h3>It would be allowed</h3>}
-      {misses.map(({ sentence, rules }) => (
+      {misses.map(({ sentence, rules, edits }) => (
         <div key={sentence} class="rule">
           <Prose text={sentence} />
           {rules.map(({ place, text: line }) => (
@@ -105,6 +106,7 @@ function Explanation({ command, explained }: { readonly command: string; readonl
               {place} {line}
             </code>
           ))}
+          {edits.length > 0 && <DraftOf edits={edits} revision={revision} label="Draft this change" />}
         </div>
       ))}
       <Command text={command} />
