@@ -165,6 +165,74 @@ describe('the console among hostile names and lost connections', () => {
     await close()
   })
 
+  it('offers a draft again after a reload and the sign-in, to the same person alone, and keeps no token', async () => {
+    const { page, troubles, close } = await openConsole(browser, server, { as: 'ada', path: '/draft' })
+    page.on('dialog', (dialog) => void dialog.accept())
+    const offer = page.getByRole('dialog', { name: 'Your draft from before' })
+    const storage = () => page.evaluate<string>('JSON.stringify({ ...sessionStorage })')
+    await typeFirst(page, '# typed before')
+    await page.getByText('No request is answered in another way.').waitFor()
+    await page.reload()
+    expect(await storage()).to.match(/# typed before/)
+    expect(await storage()).not.to.match(/eyJ[\w-]+\.|_token/)
+    await signIn(page, 'ada')
+    await offer.waitFor()
+    // A reload before the choice loses nothing.
+    await page.reload()
+    await signIn(page, 'ada')
+    await offer.getByRole('button', { name: 'Go on with it' }).click()
+    await page.getByText('Changed: policy.csv.').waitFor()
+    expect(await page.locator('.cm-line').first().innerText()).to.equal('# typed before')
+    await page.getByText('No request is answered in another way.').waitFor()
+
+    await page.reload()
+    await signIn(page, 'audrey')
+    await page.getByText('Nothing is changed yet.').waitFor()
+    expect([await offer.count(), await storage()]).to.deep.equal([0, '{}'])
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await signIn(page, 'ada')
+    await page.getByText('Nothing is changed yet.').waitFor()
+    expect(await offer.count()).to.equal(0)
+
+    // Dropped, or signed out: then nothing is left.
+    await typeFirst(page, '# typed again')
+    await page.getByText('No request is answered in another way.').waitFor()
+    await page.reload()
+    await signIn(page, 'ada')
+    await offer.getByRole('button', { name: 'Drop it' }).click()
+    await page.getByText('Nothing is changed yet.').waitFor()
+    await until(async () => (await storage()) === '{}')
+    await typeFirst(page, '# typed at last')
+    await until(async () => (await storage()).includes('# typed at last'))
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await until(async () => (await storage()) === '{}')
+    expect(troubles).to.deep.equal([])
+    await close()
+  })
+
+  it('tells where the browser has no room for a draft, and takes nothing of what it kept for granted', async () => {
+    const { page, close } = await openConsole(browser, server, { path: '/draft' })
+    page.on('dialog', (dialog) => void dialog.accept())
+    for (const entry of ['x', '1', '{"person":"ada@example.com","value":{"revision":1,"changed":{"policy.csv":1}}}']) {
+      await page.evaluate(`sessionStorage.setItem('sallyport.kept.draft', ${JSON.stringify(entry)})`)
+      await page.reload()
+      await signIn(page, 'ada')
+      await page.getByText('Nothing is changed yet.').waitFor()
+      expect(await page.getByRole('dialog').count()).to.equal(0)
+    }
+    await page.evaluate(`(() => {
+      for (let size = 4_000_000; size >= 1; size = Math.floor(size / 2)) {
+        for (let i = 0; ; i += 1) try { sessionStorage.setItem(size + ' ' + i, 'x'.repeat(size)) } catch { break }
+      }
+    })()`)
+    await typeFirst(page, '# typed without room')
+    await page.getByText('The browser has no room to keep this draft over a reload').waitFor()
+    await page.evaluate('sessionStorage.clear()')
+    await typeFirst(page, '# typed with room')
+    await page.getByText('The browser has no room to keep this draft over a reload').waitFor({ state: 'detached' })
+    await close()
+  })
+
   it('goes on when the access token is no longer taken, with the refresh token, and asks for nothing', async () => {
     const { page, close } = await openConsole(browser, server, { as: 'audrey' })
     const asked = '**/policy/v1/matrix'

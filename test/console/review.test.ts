@@ -81,7 +81,7 @@ describe('the page Review', () => {
     await page.getByText('The review is signed: 1 confirmed, 2 revoked').waitFor()
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('link', { name: 'Save the signed review' }).click(),
+      page.getByRole('button', { name: 'Save the signed review' }).click(),
     ])
     const file = await download.path()
     const saved: AccessReview = JSON.parse(await readFile(file, 'utf8'))
@@ -104,7 +104,7 @@ describe('the page Review', () => {
     await page.getByRole('link', { name: 'Review' }).click()
     await page.getByRole('button', { name: 'Draft what is revoked' }).click()
     await page.getByRole('button', { name: 'Keep my draft' }).click()
-    await page.getByRole('link', { name: 'Save the signed review' }).waitFor()
+    await page.getByRole('button', { name: 'Save the signed review' }).waitFor()
     expect(troubles).to.deep.equal([])
     await close()
   })

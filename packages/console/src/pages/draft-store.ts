@@ -1,4 +1,5 @@
 /** The draft of this tab: the files that differ from those it began with. It stays while pages change. */
+import { keep, kept } from '../api/kept.ts'
 import { session } from '../api/session.ts'
 import type { LineEdit, PolicyFiles } from '../api/types.ts'
 import { createStore } from '../parts/store.ts'
@@ -17,7 +18,9 @@ export const draft = createStore<Draft | undefined>(undefined)
 
 // Another person must not find it.
 session.follow(() => {
-  if (session.get().kind === 'none') draft.set(undefined)
+  if (session.get().kind !== 'none') return
+  draft.set(undefined)
+  beforeReload.set(undefined)
 })
 
 window.addEventListener('beforeunload', (event) => {
@@ -26,10 +29,64 @@ window.addEventListener('beforeunload', (event) => {
 
 /** There is something to lose. */
 export function isTyped(): boolean {
-  return Object.keys(draft.get()?.changed ?? {}).length > 0
+  return beforeReload.get() !== undefined || Object.keys(draft.get()?.changed ?? {}).length > 0
 }
 
+// ---- Over a reload --------------------------------------------------------------------------------------------------
+
+interface KeptDraft {
+  /** Of the policy that it began with. */
+  readonly revision: string
+  readonly changed: ChangedFiles
+}
+
+/** What was typed before a reload, until the person says whether to go on with it. */
+export const beforeReload = createStore<KeptDraft | undefined>(keptDraft())
+
+/** Whether a reload would lose the draft. */
+export const isTooLong = createStore(false)
+
+const PAUSE_MS = 300
+let pausing: ReturnType<typeof setTimeout> | undefined
+
+draft.follow(() => {
+  clearTimeout(pausing)
+  pausing = setTimeout(keepDraft, PAUSE_MS)
+})
+window.addEventListener('pagehide', keepDraft)
+
+function keepDraft(): void {
+  clearTimeout(pausing)
+  if (beforeReload.get()) return
+  const { begun, changed } = draft.get() ?? {}
+  const isChanged = changed !== undefined && Object.keys(changed).length > 0
+  isTooLong.set(!keep('draft', isChanged ? { revision: begun?.revision, changed } : undefined))
+}
+
+/** Undefined for nothing, and for what no draft can be. */
+function keptDraft(): KeptDraft | undefined {
+  const { revision, changed } = (kept('draft') ?? {}) as Partial<KeptDraft>
+  if (typeof revision !== 'string' || typeof changed !== 'object' || changed === null) return undefined
+  const isWhole = Object.values(changed).every((text) => text === null || typeof text === 'string')
+  return isWhole ? { revision, changed } : undefined
+}
+
+/** The page tells where the policy in force is another one than at its beginning. */
+export function goOn(inForce: PolicyFiles): void {
+  const before = beforeReload.get()
+  if (!before) return
+  begin({ ...inForce, revision: before.revision })
+  for (const [name, text] of Object.entries(before.changed)) change(name, text)
+}
+
+/** Another draft takes the place of this one, and of one from before a reload. */
 export function begin(files: PolicyFiles): void {
+  beforeReload.set(undefined)
+  show(files)
+}
+
+/** Begins where there is no draft yet. */
+export function show(files: PolicyFiles): void {
   draft.set({ begun: files, changed: {}, turn: (draft.get()?.turn ?? 0) + 1 })
 }
 

@@ -9,8 +9,9 @@ import { useStore } from '../parts/store.ts'
 import { useEvery } from '../parts/use-every.ts'
 import { setFilter, useAddress } from '../shell/address.ts'
 import { Proposing } from '../signing/proposing.tsx'
+import { BeforeReload } from './before-reload.tsx'
 import { DraftMeaning } from './draft-meaning.tsx'
-import { begin, type ChangedFiles, change, draft } from './draft-store.ts'
+import { begin, type ChangedFiles, change, draft, isTooLong, show } from './draft-store.ts'
 
 export function Draft() {
   const turn = useEvery(15_000)
@@ -19,7 +20,7 @@ export function Draft() {
   useEffect(() => {
     if (inForce.kind !== 'told') return
     setLatest(inForce.value)
-    if (!draft.get()) begin(inForce.value)
+    if (!draft.get()) show(inForce.value)
   }, [inForce])
   const now = useStore(draft)
   if (!now) {
@@ -30,7 +31,12 @@ export function Draft() {
     )
   }
   const { begun, changed, turn: begins } = now
-  return <Desk key={begins} begun={begun} changed={changed} latest={latest ?? begun} />
+  return (
+    <>
+      <Desk key={begins} begun={begun} changed={changed} latest={latest ?? begun} />
+      <BeforeReload inForce={latest ?? begun} />
+    </>
+  )
 }
 
 interface DeskProps {
@@ -44,6 +50,7 @@ const NO_FINDINGS: readonly Finding[] = []
 
 function Desk({ begun, changed, latest }: DeskProps) {
   const { query } = useAddress()
+  const isLost = useStore(isTooLong)
   const all = new Set([...Object.keys(begun.files), ...Object.keys(changed)])
   const names = [...all].filter((file) => file !== 'model.conf')
   const name = names.find((one) => one === query.get('file')) ?? 'policy.csv'
@@ -67,6 +74,11 @@ function Desk({ begun, changed, latest }: DeskProps) {
           </button>
         )}
       </div>
+      {isLost && (
+        <p role="status" class="trouble">
+          The browser has no room to keep this draft over a reload: propose it, or copy it.
+        </p>
+      )}
       {latest.revision !== begun.revision && (
         <p role="alert" class="trouble">
           The policy in force has changed since you began: it is {latest.revision}, and you began with {begun.revision}.

@@ -1,7 +1,8 @@
 /** Signs what was decided; then there is a file to keep, and a draft that revokes. */
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { SignedReview } from '../api/types.ts'
 import { Command } from '../parts/command.tsx'
+import { download } from '../parts/download.ts'
 import { Field } from '../parts/field.tsx'
 import { useStore } from '../parts/store.ts'
 import { askSigned, useActing } from '../signing/act.ts'
@@ -44,18 +45,14 @@ export function ReviewSigning() {
 }
 
 function Made({ signed }: { readonly signed: SignedReview }) {
-  const [href, setHref] = useState('')
-  useEffect(() => {
-    const made = URL.createObjectURL(new Blob([JSON.stringify(signed, null, 2)], { type: 'application/json' }))
-    setHref(made)
-    return () => URL.revokeObjectURL(made)
-  }, [signed])
   const { revoking, revision, time } = signed
+  const save = () =>
+    download(`access-review-${time.slice(0, 10)}.json`, 'application/json', JSON.stringify(signed, null, 2))
   return (
     <>
-      <a href={href} download={`access-review-${time.slice(0, 10)}.json`}>
+      <button type="button" onClick={save}>
         Save the signed review
-      </a>
+      </button>
       {revoking.edits.length > 0 && (
         <DraftOf edits={revoking.edits} revision={revision} label="Draft what is revoked" />
       )}

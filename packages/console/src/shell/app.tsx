@@ -1,6 +1,7 @@
 /** The frame of all pages: the sign-in, the navigation, what the server's state means for the reader, and the page. */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { trouble } from '../api/ask.ts'
+import '../api/kept.ts'
 import { session, signOut } from '../api/session.ts'
 import { LazyPage } from '../pages/lazy.tsx'
 import { PAGES, type PageId, type PageInfo } from '../pages.ts'
