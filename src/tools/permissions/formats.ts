@@ -50,7 +50,7 @@ function lineOf(caller: string, row: MatrixRow, cell: MatrixCell): readonly stri
  * docs/schemas/policy-matrix.schema.json is the shape. A line holds one caller, cell or rule, so that two matrices can
  * be compared as text.
  */
-function toJson({ revision, conditions, columns, rows, rules, subject }: Matrix): string {
+function toJson({ revision, conditions, columns, rows, rules, subject, guarantees }: Matrix): string {
   const callers = columns.map(({ name, description, subjects }) =>
     JSON.stringify({ name, description, subjects: [...subjects].sort() }),
   )
@@ -60,7 +60,8 @@ function toJson({ revision, conditions, columns, rows, rules, subject }: Matrix)
 "conditions": ${JSON.stringify(conditions)},
 ${about}"callers": ${lines(callers)},
 "rows": ${lines(rows.map((row) => rowText(row, columns)))},
-"rules": ${lines(places)} }
+"rules": ${lines(places)},
+"guarantees": ${lines(guarantees.map((one) => JSON.stringify(one)))} }
 `
 }
 

@@ -5,7 +5,7 @@ import { byText } from '../../base/by-text.ts'
 import { didYouMean } from '../../base/did-you-mean.ts'
 import { type CallerColumn, callerColumns, callerWith, columnOfRoles } from '../../decide/callers-and-routes.ts'
 import { type DirectPolicy, directPolicy } from '../../decide/grants/direct.ts'
-import type { Policy } from '../../decide/policy.ts'
+import type { Guarantee, GuaranteedAct, Policy } from '../../decide/policy.ts'
 import { livingAt } from '../../decide/rules/rule-table.ts'
 import { type Revision, revisionOf } from '../../policy/policy-files.ts'
 import { quote } from '../../present/quote.ts'
@@ -17,6 +17,7 @@ import { type LoadedPolicy, loadPolicy, type PolicyPlace, ToolError } from '../l
 import { decideCell, type PolicyAt } from './cell.ts'
 import { describeRow, type MatrixRow, mergeRows } from './merge-rows.ts'
 import { planRows, type Shown } from './rows.ts'
+import { termsText } from './words.ts'
 
 export interface Matrix {
   readonly revision: Revision
@@ -47,9 +48,23 @@ export interface MatrixSubject {
   readonly grants: readonly ReportedGrant[]
 }
 
-interface KeptGuarantee {
+export interface KeptGuarantee {
   readonly name: string
   readonly status: GuaranteeAnswer['kind']
+  /** The cells that it is about; two for acts that it keeps apart. */
+  readonly about: readonly GuaranteedCells[]
+}
+
+interface GuaranteedCells {
+  readonly kind: Guarantee['kind']
+  /** Names of columns. */
+  readonly callers: readonly string[]
+  readonly resource: string
+  readonly actions: readonly string[]
+  /** Absent: some field. */
+  readonly fields?: readonly string[]
+  /** What `unless` or `when` says; absent where it says nothing. */
+  readonly terms?: string
 }
 
 /** A person or a machine that holds roles, as the directory says. */
@@ -183,12 +198,33 @@ export function buildMatrix(
     rules: textsOf(rows, files['policy.csv'].text),
     at: now,
     reviewed: { policy, blocked },
-    guarantees: guaranteesOf(policy, new Prover(policy, resources, now)),
+    guarantees: guaranteesOf(policy, columns, new Prover(policy, resources, now)),
   }
 }
 
-function guaranteesOf({ guarantees }: Policy, prover: Prover): readonly KeptGuarantee[] {
-  return guarantees.map((one) => ({ name: one.name, status: prover.answer(one).kind }))
+function guaranteesOf(
+  { guarantees }: Policy,
+  columns: readonly CallerColumn[],
+  prover: Prover,
+): readonly KeptGuarantee[] {
+  return guarantees.map((one) => {
+    const acts = one.kind === 'apart' ? one.acts : [one]
+    const about = acts.map((act) => guaranteedCells(one.kind, act, columns))
+    return { name: one.name, status: prover.answer(one).kind, about }
+  })
+}
+
+function guaranteedCells(
+  kind: Guarantee['kind'],
+  { subjects, resource, actions, fields, terms }: GuaranteedAct,
+  columns: readonly CallerColumn[],
+): GuaranteedCells {
+  const isMeant = (column: CallerColumn) =>
+    'with' in subjects
+      ? subjects.with.some((name) => column.subjects.has(name))
+      : !subjects.without.some((name) => column.subjects.has(name))
+  const callers = columns.filter(isMeant).map(({ name }) => name)
+  return { kind, callers, resource, actions, ...(fields && { fields }), ...(terms && { terms: termsText(terms) }) }
 }
 
 function describeColumn({ policy }: LoadedPolicy, column: CallerColumn): string {

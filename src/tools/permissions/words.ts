@@ -1,5 +1,6 @@
 /** The words of a matrix, the same in every form of output. */
 import { timeText } from '../../base/time.ts'
+import type { Rule, Term } from '../../decide/policy.ts'
 import { endsOf } from '../../decide/rules/rule-table.ts'
 import type { CellReason, MatrixCell } from './cell.ts'
 import { type MatrixRow, MERGED } from './merge-rows.ts'
@@ -61,6 +62,12 @@ export const RELATIONS: Readonly<Record<'-' | 'any' | 'none', string>> = {
   '-': 'the request concerns no object',
   any: 'any object; no rule names a relation',
   none: 'no relation that rules name holds',
+}
+
+/** As the relation column writes them. */
+export function termsText({ before, after }: Pick<Rule, 'before' | 'after'>): string {
+  const side = (terms: readonly Term[]) => terms.map(({ name, negated }) => `${negated ? '!' : ''}${name}`).join('+')
+  return after ? `${side(before) || 'any'}>${side(after)}` : side(before)
 }
 
 /** The relation of a row as a sentence. */

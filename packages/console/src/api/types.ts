@@ -47,6 +47,20 @@ export interface Matrix {
   readonly callers: readonly { readonly name: string; readonly description?: string }[]
   readonly rows: readonly MatrixRow[]
   readonly rules?: readonly { readonly place: string; readonly text: string }[]
+  readonly guarantees: readonly MatrixGuarantee[]
+}
+
+export interface MatrixGuarantee {
+  readonly name: string
+  readonly status: string
+  readonly about: readonly {
+    readonly kind: string
+    readonly callers: readonly string[]
+    readonly resource: string
+    readonly actions: readonly string[]
+    readonly fields?: readonly string[]
+    readonly terms?: string
+  }[]
 }
 
 export interface MatrixRow {

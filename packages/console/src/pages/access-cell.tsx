@@ -2,6 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { Matrix, MatrixCell, MatrixRow } from '../api/types.ts'
 import { Link } from '../shell/link.tsx'
+import { CellGuarantees } from './access-guarantees.tsx'
 
 interface CellPanelProps {
   readonly row: MatrixRow
@@ -44,6 +45,7 @@ export function CellPanel({ row, cell, matrix, close }: CellPanelProps) {
           <code>{matrix.rules?.find((rule) => rule.place === place)?.text}</code>
         </div>
       ))}
+      <CellGuarantees row={row} cell={cell} guarantees={matrix.guarantees} />
       <Fields kind="granted" fields={cell.fields} />
       {cell.outcome === 'allowed' && <Fields kind="refused" fields={refused} />}
       <p>
