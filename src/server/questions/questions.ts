@@ -38,13 +38,18 @@ interface QuestionParts extends QuestionOptions {
   readonly schemas: readonly SourceText[]
 }
 
+interface Asking {
+  readonly place: Workplace
+  readonly gone: AbortSignal
+}
+
 export class Questions implements PolicyQuestions {
   readonly #parts: QuestionParts
   readonly #underWay = new UnderWay(MOST, () => tooManyUnderWay('questions about the policy'))
   readonly #following = new UnderWay(MOST_FOLLOWING, () => tooManyUnderWay('streams of decisions'))
   readonly #draining = new AbortController()
   readonly #place: Workplace
-  /** Where matrices run, so that nobody else waits for them. */
+  /** Where matrices run and days are replayed, so that nobody else waits for them. */
   readonly #runs: Workplace
 
   constructor(parts: QuestionParts) {
@@ -62,11 +67,12 @@ export class Questions implements PolicyQuestions {
     if (name === 'files') return JSON.stringify(this.#files())
     const late = AbortSignal.timeout(this.#parts.patienceMs ?? PATIENCE_MS)
     const ends = AbortSignal.any([gone, late])
-    const place = runsMatrices(name) ? this.#runs : this.#place
+    // A day of the log takes as long as matrices do.
+    const place = runsMatrices(name) || name === 'replay' ? this.#runs : this.#place
     const work = () => {
       if (name === 'draft') return this.#draft(asked, ends)
       if (runsMatrices(name)) return this.#runMatrices(name, asked, ends)
-      return name === 'version' ? this.#version(asked, ends) : this.#ofCommand(name, asked, ends)
+      return name === 'version' ? this.#version(asked, ends) : this.#ofCommand(name, asked, { place, gone: ends })
     }
     try {
       return await this.#underWay.run(caller, () => place.inTurn(caller, ends, work))
@@ -92,20 +98,17 @@ export class Questions implements PolicyQuestions {
     await Promise.all([this.#place.close(), this.#runs.close()])
   }
 
-  async #ofCommand(name: string, asked: QuestionBody, gone: AbortSignal): Promise<string> {
+  async #ofCommand(name: string, asked: QuestionBody, { place, gone }: Asking): Promise<string> {
     const { config } = this.#parts
     const logs = OF_LOGS.has(name) ? { logs: await logsOf(config) } : {}
-    const folder = await this.#place.inForce()
+    const folder = await place.inForce()
     const draft = asked.files === undefined ? undefined : await writeDraft(folder, asked)
-    const lineIn = (place: string | undefined) =>
-      commandOf(name, { ...asked, ...logs, ...(place && { folder: place }) })
+    const lineIn = (candidate: string | undefined) =>
+      commandOf(name, { ...asked, ...logs, ...(candidate && { folder: candidate }) })
     const line = lineIn(draft)
     const policies = line.ofFolder || this.isPublished ? config.policies : join(folder, 'policies')
     const { shown } = lineIn(draft && 'draft')
-    return answerJson(
-      { ...line, shown: withoutFolders(shown, config) },
-      await this.#place.run(line.argv, policies, gone),
-    )
+    return answerJson({ ...line, shown: withoutFolders(shown, config) }, await place.run(line.argv, policies, gone))
   }
 
   /** By the policy in force, or a draft. */

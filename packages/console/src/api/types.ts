@@ -373,3 +373,33 @@ export interface Mutation {
     readonly witness?: { readonly rows?: string }
   }[]
 }
+
+export interface StatedCells {
+  readonly cells: readonly {
+    readonly place: TrialResult['place']
+    readonly cell: {
+      readonly object: string
+      readonly expected: string
+      readonly when?: string
+      readonly becomes?: string
+    }
+  }[]
+}
+
+export interface Replayed {
+  readonly decided: number
+  readonly same: number
+  readonly undecidable: readonly { readonly why: string; readonly count: number }[]
+  readonly differences: readonly {
+    readonly change: string
+    readonly was: string
+    readonly becomes: string
+    readonly method: string
+    readonly route: string
+    /** Null without credentials. */
+    readonly roles: readonly string[] | null
+    readonly relations: readonly string[]
+    readonly rules: readonly string[]
+    readonly count: number
+  }[]
+}

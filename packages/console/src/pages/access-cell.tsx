@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { Matrix, MatrixCell, MatrixRow } from '../api/types.ts'
 import { Link } from '../shell/link.tsx'
 import { CellGuarantees } from './access-guarantees.tsx'
+import { CellEvidence } from './cell-evidence.tsx'
 
 interface CellPanelProps {
   readonly row: MatrixRow
@@ -46,6 +47,7 @@ export function CellPanel({ row, cell, matrix, close }: CellPanelProps) {
         </div>
       ))}
       <CellGuarantees row={row} cell={cell} guarantees={matrix.guarantees} />
+      <CellEvidence row={row} cell={cell} rows={matrix.rows} />
       <Fields kind="granted" fields={cell.fields} />
       {cell.outcome === 'allowed' && <Fields kind="refused" fields={refused} />}
       <p>

@@ -1,19 +1,22 @@
 /** What a draft means: its findings, its guarantees, and the changes in sentences. */
 import { useEffect, useState } from 'preact/hooks'
-import type { Diff, Drafted, Finding } from '../api/types.ts'
+import type { Checked, Diff, Drafted, Finding } from '../api/types.ts'
 import type { Answer } from '../api/use-answer.ts'
 import { Answered } from '../parts/answered.tsx'
 import { Command } from '../parts/command.tsx'
 import { ChangeList, FindingText } from '../parts/lines.tsx'
 import { Prose } from '../parts/prose.tsx'
+import type { ChangedFiles } from './draft-store.ts'
+import { DraftTrials } from './draft-trials.tsx'
 
 interface DraftMeaningProps {
   readonly answer: Answer<Drafted>
+  readonly files: ChangedFiles
   readonly show: (finding: Finding) => void
 }
 
 /** While a newer text is judged, the last judgement stays. */
-export function DraftMeaning({ answer, show }: DraftMeaningProps) {
+export function DraftMeaning({ answer, files, show }: DraftMeaningProps) {
   const [last, setLast] = useState(answer)
   useEffect(() => {
     if (answer.kind !== 'waiting') setLast(answer)
@@ -39,18 +42,33 @@ export function DraftMeaning({ answer, show }: DraftMeaningProps) {
                 <FindingText finding={finding} />
               </button>
             ))}
-            {check.result.guarantees
-              .filter(({ status }) => status === 'broken')
-              .map(({ name }) => (
-                <p key={name}>
-                  <span class="key wrong">broken</span> {name}
-                </p>
-              ))}
+            <Guarantees guarantees={check.result.guarantees} />
             <Command text={(diff ?? check).command} />
           </>
         )}
       </Answered>
+      {answer.kind !== 'none' && <DraftTrials files={files} />}
     </aside>
+  )
+}
+
+/** How many hold, and each that doesn't. */
+function Guarantees({ guarantees }: Pick<Checked, 'guarantees'>) {
+  if (guarantees.length === 0) return null
+  const open = guarantees.filter(({ status }) => status !== 'proven')
+  return (
+    <>
+      <h2>Guarantees</h2>
+      <p>
+        {guarantees.length - open.length} of {guarantees.length} are proven.
+      </p>
+      {open.map(({ name, status, reason }) => (
+        <p key={name}>
+          <span class={`key ${status === 'broken' ? 'wrong' : 'untried'}`}>{status}</span> {name}
+          {reason !== undefined && <Prose text={`: ${reason}`} />}
+        </p>
+      ))}
+    </>
   )
 }
 

@@ -95,7 +95,7 @@ function Desk({ begun, changed, latest }: DeskProps) {
           goal={goal}
           onChange={(text) => change(name, text)}
         />
-        <DraftMeaning answer={answer} show={show} />
+        <DraftMeaning answer={answer} files={files} show={show} />
       </div>
     </div>
   )

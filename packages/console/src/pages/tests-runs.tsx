@@ -1,10 +1,8 @@
 /** The long questions of the page Tests, and what they found; they go on while other pages are looked at. */
-import type { ComponentChildren } from 'preact'
 import type { Told } from '../api/ask.ts'
 import { createLong } from '../api/long.ts'
 import type { MatrixCoverage, MatrixRun, Mutation, NewMatrices, TrialResult } from '../api/types.ts'
-import { Answered } from '../parts/answered.tsx'
-import { useStore } from '../parts/store.ts'
+import { LongAnswer } from '../parts/long-answer.tsx'
 import { draft } from './draft-store.ts'
 import { CoverageFound, MistakesFound, RunFound } from './tests-found.tsx'
 import { addMatrices, broughtWith, takeRun, tests } from './tests-store.ts'
@@ -46,45 +44,25 @@ interface FoundProps {
 export function Found({ show }: FoundProps) {
   return (
     <aside class="meaning" aria-label="What was found">
-      <Long title="Run" of={RUN} none="Run the matrices: what they find is told here, and at each cell.">
+      <LongAnswer
+        title="Run"
+        of={RUN}
+        action="draft"
+        none="Run the matrices: what they find is told here, and at each cell."
+      >
         {(run) => <RunFound run={run} show={show} />}
-      </Long>
-      <Long title="Coverage" of={COVERAGE}>
+      </LongAnswer>
+      <LongAnswer title="Coverage" of={COVERAGE} action="draft">
         {(coverage) => <CoverageFound {...coverage} />}
-      </Long>
-      <Long title="Mistakes that nothing notices" of={MISTAKES}>
+      </LongAnswer>
+      <LongAnswer title="Mistakes that nothing notices" of={MISTAKES} action="draft">
         {(mutation) => <MistakesFound {...mutation} />}
-      </Long>
-      <Long title="Missing cells" of={WRITTEN}>
+      </LongAnswer>
+      <LongAnswer title="Missing cells" of={WRITTEN} action="draft">
         {({ matrices }) => (
           <p role="status">{matrices ? 'They are in matrices of their own.' : 'Nothing is missing.'}</p>
         )}
-      </Long>
+      </LongAnswer>
     </aside>
-  )
-}
-
-interface LongProps<T> {
-  readonly title: string
-  readonly of: ReturnType<typeof createLong<T>>
-  readonly none?: string
-  readonly children: (value: T) => ComponentChildren
-}
-
-function Long<T>({ title, of, none, children }: LongProps<T>) {
-  const answer = useStore(of.answer)
-  if (answer.kind === 'none') return none === undefined ? null : <p class="quiet">{none}</p>
-  return (
-    <section>
-      <h2>{title}</h2>
-      {answer.kind === 'waiting' && (
-        <button type="button" onClick={of.stop}>
-          Stop
-        </button>
-      )}
-      <Answered answer={answer} action="draft">
-        {children}
-      </Answered>
-    </section>
   )
 }
