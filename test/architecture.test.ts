@@ -43,7 +43,7 @@ const MATRIX_ROOMS = [
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
   cli: 4550,
-  tools: 28950,
+  tools: 29000,
   server: 10850,
   analysis: 4950,
   config: 620,
@@ -301,7 +301,7 @@ describe('architecture', () => {
     )
     const lines = files.reduce((sum, name) => sum + codeLines(readFileSync(join(folder, name), 'utf8')), 0)
     expect(files.length).to.be.greaterThan(30)
-    expect(overBudget(new Map([['console', lines]]), { console: 5600 })).to.deep.equal([])
+    expect(overBudget(new Map([['console', lines]]), { console: 5700 })).to.deep.equal([])
   })
 
   it('a room that grows, or a new room, would be found', () => {

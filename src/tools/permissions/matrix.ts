@@ -184,7 +184,9 @@ export function buildMatrix(
   const policies = new Map<number, DirectPolicy>()
   const policyAt: PolicyAt = (time = Number.NEGATIVE_INFINITY) =>
     policies.getOrInsertComputed(time, () => directPolicy(policy, resources, time))
-  const planned = planRows(livingAt(policy, now), resources, { only, relations }).map((plan) => {
+  const plans = planRows(livingAt(policy, now), resources, { only, relations })
+  refuseTooMany(callers.length, plans.length)
+  const planned = plans.map((plan) => {
     const cells = callers.map((caller) => decideCell(policyAt, plan, caller, { now, holding }))
     return { plan, row: { ...describeRow(plan), cells } }
   })
@@ -200,6 +202,19 @@ export function buildMatrix(
     reviewed: { policy, blocked },
     guarantees: guaranteesOf(policy, columns, new Prover(policy, resources, now)),
   }
+}
+
+/** More take more memory than a process has: some kilobytes each, in all forms of the output. */
+const MOST_CELLS = 1_000_000
+
+function refuseTooMany(callers: number, rows: number): void {
+  const cells = callers * rows
+  if (cells <= MOST_CELLS) return
+  const [shown, most] = [cells, MOST_CELLS].map((number) => number.toLocaleString('en-US'))
+  throw new ToolError(
+    `the matrix of ${callers} callers has ${shown} cells, and at most ${most} are shown; ` +
+      'name some callers with --role, or some resources with --resource',
+  )
 }
 
 function guaranteesOf(

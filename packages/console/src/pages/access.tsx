@@ -6,17 +6,45 @@ import { useAnswer } from '../api/use-answer.ts'
 import { Answered } from '../parts/answered.tsx'
 import { Command } from '../parts/command.tsx'
 import { Choice, Field } from '../parts/field.tsx'
+import { QuestionForm } from '../parts/question-form.tsx'
 import type { Spot } from '../parts/spot.ts'
 import { type Column, Windowed } from '../parts/windowed.tsx'
 import { setFilter, useAddress } from '../shell/address.ts'
 import { CellPanel } from './access-cell.tsx'
 
 export function Access() {
-  const answer = useAnswer<Told<Matrix>>({ path: '/policy/v1/matrix', body: {} })
+  const { query } = useAddress()
+  const whole = useAnswer<Told<Matrix>>({ path: '/policy/v1/matrix', body: {} })
+  const isTooLarge = whole.kind === 'refused' && whole.problem.code === 'question-refused'
+  const asked = {
+    ...(query.get('resource') && { resources: [query.get('resource')] }),
+    ...(query.get('caller') && { roles: [query.get('caller')] }),
+  }
+  const isAsked = isTooLarge && Object.keys(asked).length > 0
+  const part = useAnswer<Told<Matrix>>(isAsked ? { path: '/policy/v1/matrix', body: asked } : undefined)
   return (
-    <Answered answer={answer} action="read">
-      {({ command, result }) => <MatrixView command={command} matrix={result} />}
-    </Answered>
+    <>
+      {isTooLarge && <PartForm sentence={isAsked ? '' : whole.problem.sentence} />}
+      <Answered answer={isTooLarge ? part : whole} action="read">
+        {({ command, result }) => <MatrixView command={command} matrix={result} isPart={isTooLarge} />}
+      </Answered>
+    </>
+  )
+}
+
+/** For a policy whose matrix can't be shown whole. */
+function PartForm({ sentence }: { readonly sentence: string }) {
+  const { query } = useAddress()
+  return (
+    <>
+      <p class="sentence" role="status">
+        {sentence}
+      </p>
+      <QuestionForm key={query.toString()} path="/access" submit="Show">
+        <Field label="Only resource" name="resource" value={query.get('resource') ?? ''} placeholder="orders" />
+        <Field label="Only caller" name="caller" value={query.get('caller') ?? ''} placeholder="support" />
+      </QuestionForm>
+    </>
   )
 }
 
@@ -24,7 +52,14 @@ export function Access() {
 const FILTERS = ['find', 'caller', 'resource', 'action', 'outcome'] as const
 type Filters = Readonly<Record<(typeof FILTERS)[number], string>>
 
-function MatrixView({ command, matrix }: { readonly command: string; readonly matrix: Matrix }) {
+interface MatrixViewProps {
+  readonly command: string
+  readonly matrix: Matrix
+  /** Its resource and its caller were chosen before it was asked for. */
+  readonly isPart: boolean
+}
+
+function MatrixView({ command, matrix, isPart }: MatrixViewProps) {
   const { query } = useAddress()
   const filters = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? ''])) as Filters
   const [opened, setOpened] = useState<Spot>()
@@ -45,22 +80,26 @@ function MatrixView({ command, matrix }: { readonly command: string; readonly ma
     <div class="tall">
       <search class="filters">
         <Field label="Find" name="find" type="search" value={filters.find} onInput={choose('find')} isFilter />
-        <Choice
-          label="Caller"
-          name="caller"
-          value={filters.caller}
-          options={matrix.callers.map(({ name }) => name)}
-          all="all callers"
-          onChange={choose('caller')}
-        />
-        <Choice
-          label="Resource"
-          name="resource"
-          value={filters.resource}
-          options={distinct(matrix.rows.map(({ resource }) => resource))}
-          all="all resources"
-          onChange={choose('resource')}
-        />
+        {!isPart && (
+          <>
+            <Choice
+              label="Caller"
+              name="caller"
+              value={filters.caller}
+              options={matrix.callers.map(({ name }) => name)}
+              all="all callers"
+              onChange={choose('caller')}
+            />
+            <Choice
+              label="Resource"
+              name="resource"
+              value={filters.resource}
+              options={distinct(matrix.rows.map(({ resource }) => resource))}
+              all="all resources"
+              onChange={choose('resource')}
+            />
+          </>
+        )}
         <Choice
           label="Action"
           name="action"

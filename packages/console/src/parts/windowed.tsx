@@ -1,5 +1,5 @@
 /**
- * A table whose rows out of sight don't exist, so that a hundred thousand of them cost no more than a screenful. One
+ * A table whose rows and columns out of sight don't exist, so that many of them cost no more than a screenful. One
  * cell is in the order of the Tab key; the arrow keys move it (the grid pattern of ARIA). A `<table>` lays all its rows
  * out, so this is one by its roles (biome.json turns the rules against them off here).
  */
@@ -36,7 +36,7 @@ interface WindowedProps<T> {
 
 export function Windowed<T>({ label, rows, columns, keyOf, open, opened, act, goal }: WindowedProps<T>) {
   const box = useRef<HTMLDivElement>(null)
-  const [seen, setSeen] = useState({ top: 0, height: 800 })
+  const [seen, setSeen] = useState<Seen>({ top: 0, height: 800, left: 0, width: 1600 })
   const [spot, setSpot] = useState<Spot>({ row: 0, column: 0 })
   const wantsFocus = useRef(false)
   const at = {
@@ -47,7 +47,7 @@ export function Windowed<T>({ label, rows, columns, keyOf, open, opened, act, go
   useEffect(() => {
     const measured = box.current
     if (!measured) return
-    const watch = new ResizeObserver(() => setSeen((last) => ({ ...last, height: measured.clientHeight })))
+    const watch = new ResizeObserver(() => setSeen(seenOf(measured)))
     watch.observe(measured)
     return () => watch.disconnect()
   }, [])
@@ -64,15 +64,17 @@ export function Windowed<T>({ label, rows, columns, keyOf, open, opened, act, go
     wantsFocus.current = true
     setSpot(goal)
     bringIntoSight(box.current, goal.row)
+    bringColumnIntoSight(box.current, columns, goal.column)
   }, [goal])
 
   const first = Math.max(0, Math.floor(seen.top / ROW_PIXELS) - SPARE)
   const last = Math.min(rows.length, Math.ceil((seen.top + seen.height) / ROW_PIXELS) + SPARE)
   const template = columns.map(({ width }) => `minmax(${width}px, ${width}fr)`).join(' ')
   const width = columns.reduce((sum, column) => sum + column.width, 0)
+  const shown = columnsInSight(columns, seen, at.column)
 
   const look = () => {
-    if (box.current) setSeen({ top: box.current.scrollTop, height: box.current.clientHeight })
+    if (box.current) setSeen(seenOf(box.current))
   }
   const press = (event: KeyboardEvent) => {
     const row = rows[at.row]
@@ -87,6 +89,7 @@ export function Windowed<T>({ label, rows, columns, keyOf, open, opened, act, go
     setSpot(to)
     if (!box.current) return
     bringIntoSight(box.current, to.row)
+    bringColumnIntoSight(box.current, columns, to.column)
     look()
   }
 
@@ -101,8 +104,8 @@ export function Windowed<T>({ label, rows, columns, keyOf, open, opened, act, go
         onKeyDown={press}
       >
         <div role="row" class="heads" aria-rowindex={1} style={{ gridTemplateColumns: template }}>
-          {columns.map(({ title }, c) => (
-            <div key={`${c} ${title}`} role="columnheader" title={title}>
+          {shown.map(({ column: { title }, at: c }) => (
+            <div key={`${c} ${title}`} role="columnheader" title={title} aria-colindex={c + 1} style={placeOf(c)}>
               {title}
             </div>
           ))}
@@ -116,10 +119,12 @@ export function Windowed<T>({ label, rows, columns, keyOf, open, opened, act, go
               aria-rowindex={first + i + 2}
               style={{ gridTemplateColumns: template, top: `${(first + i) * ROW_PIXELS}px` }}
             >
-              {columns.map((column, c) => (
+              {shown.map(({ column, at: c }) => (
                 <div
                   key={`${c} ${column.title}`}
                   role="gridcell"
+                  aria-colindex={c + 1}
+                  style={placeOf(c)}
                   tabIndex={at.row === first + i && at.column === c ? 0 : -1}
                   class={classOf(column, row, opened?.row === first + i && opened.column === c)}
                   onFocus={() => setSpot({ row: first + i, column: c })}
@@ -138,6 +143,52 @@ export function Windowed<T>({ label, rows, columns, keyOf, open, opened, act, go
 
 function classOf<T>({ meaning, isCode }: Column<T>, row: T, isOpen: boolean): string {
   return [meaning?.(row) ?? '', isCode ? 'mono' : '', isOpen ? 'open' : ''].filter(Boolean).join(' ')
+}
+
+/** What is in sight, in CSS pixels. */
+interface Seen {
+  readonly top: number
+  readonly height: number
+  readonly left: number
+  readonly width: number
+}
+
+function seenOf(box: HTMLElement): Seen {
+  return { top: box.scrollTop, height: box.clientHeight, left: box.scrollLeft, width: box.clientWidth }
+}
+
+interface Placed<T> {
+  readonly column: Column<T>
+  /** From 0. */
+  readonly at: number
+}
+
+/** With one beside them, and with that of the cell which the Tab key reaches. Where there is room, columns are wider. */
+function columnsInSight<T>(
+  columns: readonly Column<T>[],
+  { left, width }: Seen,
+  current: number,
+): readonly Placed<T>[] {
+  const total = columns.reduce((sum, column) => sum + column.width, 0)
+  const stretch = Math.max(1, width / total)
+  let begins = 0
+  return columns.flatMap((column, at) => {
+    const from = begins
+    begins += column.width * stretch
+    const isNear = begins > left - column.width && from < left + width + column.width
+    return isNear || at === current ? [{ column, at }] : []
+  })
+}
+
+function placeOf(column: number): { readonly gridColumn: number } {
+  return { gridColumn: column + 1 }
+}
+
+function bringColumnIntoSight<T>(box: HTMLElement, columns: readonly Column<T>[], column: number): void {
+  const from = columns.slice(0, column).reduce((sum, one) => sum + one.width, 0)
+  const to = from + (columns[column]?.width ?? 0)
+  if (from < box.scrollLeft) box.scrollLeft = from
+  else if (to > box.scrollLeft + box.clientWidth) box.scrollLeft = to - box.clientWidth
 }
 
 /** The heads cover the first row of what is in sight. */
