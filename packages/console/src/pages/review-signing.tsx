@@ -8,7 +8,7 @@ import { useStore } from '../parts/store.ts'
 import { askSigned, useActing } from '../signing/act.ts'
 import { Ended } from '../signing/ended.tsx'
 import { DraftOf } from './draft-of.tsx'
-import { digestOf, keepSigned, numbersOf, review } from './review-store.ts'
+import { digestOfReport, keepSigned, numbersOf, review } from './review-store.ts'
 
 export function ReviewSigning() {
   const now = useStore(review)
@@ -22,7 +22,7 @@ export function ReviewSigning() {
     run(async () => {
       const [confirm, revoke] = [numbersOf(rows, decisions, 'confirmed'), numbersOf(rows, decisions, 'revoked')]
       const body = {
-        report: await digestOf(rows),
+        report: await digestOfReport(rows),
         ...(confirm !== '' && { confirm }),
         ...(revoke !== '' && { revoke }),
         ...(reason.trim() !== '' && { reason: reason.trim() }),

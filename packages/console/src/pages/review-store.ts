@@ -2,6 +2,7 @@
 import type { Told } from '../api/ask.ts'
 import { session } from '../api/session.ts'
 import type { AccessReport, AccessRow, SignedReview } from '../api/types.ts'
+import { digestOf } from '../parts/digest.ts'
 import { createStore } from '../parts/store.ts'
 
 export type Decision = 'confirmed' | 'revoked'
@@ -70,10 +71,8 @@ export function fieldsOf({ fields }: AccessRow): readonly string[] {
 }
 
 /** Of the lines that are shown, and not of what the server says about them. */
-export async function digestOf(rows: readonly AccessRow[]): Promise<string> {
-  const bytes = new TextEncoder().encode(rows.map((row) => `${textOf(row)}\n`).join(''))
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
-  return [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+export function digestOfReport(rows: readonly AccessRow[]): Promise<string> {
+  return digestOf(rows.map((row) => `${textOf(row)}\n`).join(''))
 }
 
 /** The numbers of the lines with this decision: `1-40,42`. */

@@ -36,7 +36,7 @@ export async function askSigned<T>(path: string, body: Readonly<Record<string, u
   const { toSign } = first.result
   // Nothing was to be done, or the files have errors.
   if (toSign === undefined) return first
-  const why = whyNotToSign(toSign, { path, body, kid: key.kid })
+  const why = await whyNotToSign(toSign, { path, body, kid: key.kid })
   if (why !== undefined) throw new Error(`Nothing is signed: the server sent ${why}.`)
   return ask(path, { ...body, key: `signed:${toSign}.${await signatureOf(toSign, key)}` })
 }

@@ -1,5 +1,7 @@
 /** What the server sends to sign must be what the person asked for: a key signs nothing else. */
 
+import { digestOf } from '../parts/digest.ts'
+
 type Members = Readonly<Record<string, unknown>>
 
 interface Asked {
@@ -60,7 +62,7 @@ const TEXTS: Readonly<Record<string, Text>> = {
 }
 
 /** Undefined for a text that may be signed. */
-export function whyNotToSign(toSign: string, { path, body, kid }: Asked): string | undefined {
+export async function whyNotToSign(toSign: string, { path, body, kid }: Asked): Promise<string | undefined> {
   const [header, payload, ...more] = toSign.split('.').map(membersIn)
   if (!header || !payload || more.length > 0) return 'a text that is not one of a header and a payload'
   if (header.alg !== 'EdDSA' || header.kid !== kid) return 'a text for another key'
@@ -68,8 +70,24 @@ export function whyNotToSign(toSign: string, { path, body, kid }: Asked): string
   if (typ === undefined || header.typ !== typ) return 'a text of another kind'
   if (says !== undefined && payload.says !== says) return `a text that does not say \`${says}\``
   const other = Object.entries(repeats).find(([asked, said]) => (body[asked] ?? '') !== (payload[String(said)] ?? ''))
-  const name = other ? (NAMES[other[0]] ?? other[0]) : differs?.(body, payload)
+  const isNow = Math.abs(Date.parse(String(payload.time)) - Date.now()) <= MOST_APART_MS
+  if (!isNow) return 'a text with another time than that of this computer'
+  const name = other ? (NAMES[other[0]] ?? other[0]) : differs?.(body, payload) || (await otherFile(body, payload))
   return name ? `a text with another ${name}` : undefined
+}
+
+/** As long as a text may wait for its signature. */
+const MOST_APART_MS = 1_800_000
+
+/** A proposal names the digest of each file. Whoever is blocked meanwhile is added by the server. */
+async function otherFile({ files }: Members, payload: Members): Promise<string | undefined> {
+  const digests: Members = { ...(payload.files as Members | undefined) }
+  for (const [name, text] of Object.entries({ ...(files as Readonly<Record<string, string | null>> | undefined) })) {
+    if (name === 'blocked.txt') continue
+    const digest = text === null ? undefined : await digestOf(text)
+    if (digests[name] !== digest) return name
+  }
+  return undefined
 }
 
 /** Where the name of a member says less. */
