@@ -55,7 +55,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   policy: 3300,
   decide: 4950,
   resources: 4350,
-  present: 600,
+  present: 650,
   base: 1200,
   lsp: 1600,
 }

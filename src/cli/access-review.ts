@@ -1,8 +1,9 @@
 /** sallyport access review, verify-review: a person confirms and revokes lines of an access report, and signs that. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { commandProcess } from '../base/command-process.ts'
-import { print, printResult } from '../present/print.ts'
+import { print, printReport } from '../present/print.ts'
 import { printable } from '../present/quote.ts'
+import { jsonOfLines } from '../present/text.ts'
 import { isNumbers } from '../tools/access/line-numbers.ts'
 import type { AccessReview } from '../tools/access/review.ts'
 import { inPhases } from './access-progress.ts'
@@ -38,7 +39,7 @@ Exit code: 0 when it is signed, 2 when it could not run.`,
       const review = await inPhases((progress) =>
         askReview({ ...settings, signer, digest, confirm, revoke, reason, progress }),
       )
-      printResult(format, review, textOf(review))
+      printReport(format, format === 'json' ? jsonOfLines(review, 'lines') : textOf(review))
     })
   withHelp(access.command('verify-review'), {
     about: 'verify a review of access that somebody has signed',

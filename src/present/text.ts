@@ -67,3 +67,13 @@ export function percentText(percent: number): string {
 export function jsonText(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`
 }
+
+/** A line for each element of its list `of`: a long list takes a third of the room. */
+export function jsonOfLines<T extends object>(value: T, of: keyof T): string {
+  const members = Object.entries(value).map(([name, member]) => {
+    const isLong = name === of && Array.isArray(member) && member.length > 0
+    const text = isLong ? `[\n${member.map((one) => JSON.stringify(one)).join(',\n')}\n]` : JSON.stringify(member)
+    return `${JSON.stringify(name)}: ${text}`
+  })
+  return `{ ${members.join(',\n')} }\n`
+}

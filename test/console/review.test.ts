@@ -1,4 +1,5 @@
 /** The page Review: a report is decided line by line, signed in the browser, and becomes a file and a draft. */
+import { generateKeyPairSync } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -25,12 +26,11 @@ describe('the page Review', () => {
 
   const decided = (page: Page) => page.locator('.filters output').innerText()
 
-  /** Puts the key that the page makes into approvals.yaml. */
-  async function enrol(page: Page): Promise<void> {
+  /** Puts the key of the page, or another one, into approvals.yaml. */
+  async function enrol(page: Page, other?: string): Promise<void> {
     await page.getByRole('link', { name: 'Changes' }).click()
-    await page.getByRole('button', { name: 'Make a key' }).click()
-    const key = await page.getByRole('region', { name: 'Your key' }).locator('.command code').innerText()
-    const file = `people:\n  zoe: { keys: [${key}] }\n  tim: { keys: [${OTHER}] }\nneeds: { widens: { people: 1 } }\n`
+    const key = other ?? (await page.getByRole('region', { name: 'Your key' }).locator('.command code').innerText())
+    const file = `people:\n  zoe: { keys: [${key}] }\n  tim: { keys: [${keyOfSomebody()}] }\nneeds: { widens: { people: 1 } }\n`
     await writeFile(join(server.folder, 'policies/approvals.yaml'), file)
     await until(() => server.app.policy.sources.files['approvals.yaml']?.text === file)
   }
@@ -50,6 +50,17 @@ describe('the page Review', () => {
     await page.getByRole('button', { name: 'Sign the review' }).click()
     await page.getByText('You have no key in this browser').waitFor()
     const before = await decided(page)
+    await page.getByRole('link', { name: 'Changes' }).click()
+    await page.getByRole('button', { name: 'Make a key' }).click()
+    await page.getByRole('region', { name: 'Your key' }).locator('.command code').waitFor()
+    const sign = page.getByRole('button', { name: 'Sign the review' })
+    await page.getByRole('link', { name: 'Review' }).click()
+    await sign.click()
+    await page.getByText('the policy has no approvals.yaml').waitFor()
+    await enrol(page, keyOfSomebody())
+    await page.getByRole('link', { name: 'Review' }).click()
+    await sign.click()
+    await page.getByText('nobody in the approvals.yaml in force has this key').waitFor()
     await enrol(page)
     await page.getByRole('link', { name: 'Review' }).click()
     await page.getByText('The policy in force has changed since this report').waitFor()
@@ -161,7 +172,9 @@ describe('the page Review', () => {
   })
 })
 
-const OTHER = `'{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}'`
+function keyOfSomebody(): string {
+  return `'${JSON.stringify(generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }))}'`
+}
 
 /** The next text to sign says something else. */
 async function otherText(page: Page, change: object): Promise<void> {

@@ -2,7 +2,7 @@
 import { type Html, html } from '../../present/html.ts'
 import { quote } from '../../present/quote.ts'
 import { formatsOf, section } from '../../present/report.ts'
-import { count, table, wrap } from '../../present/text.ts'
+import { count, jsonOfLines, table, wrap } from '../../present/text.ts'
 import type { AccessChange, AccessComparison } from './compare.ts'
 import { grantText } from './granted-roles.ts'
 import type { ActionOf, OfReport } from './of.ts'
@@ -179,7 +179,7 @@ export const ACCESS_REPORT_FORMATS = formatsOf((report: AccessReport) => ({
     ),
   ],
   /** The shape is docs/schemas/access-report.schema.json. */
-  json: () => report,
+  json: () => jsonOfLines(report, 'rows'),
   html: () => ({
     heading: 'Access report',
     title: `Access report of policy ${report.revision}`,

@@ -48,7 +48,7 @@ export interface MatrixSubject {
   readonly grants: readonly ReportedGrant[]
 }
 
-export interface KeptGuarantee {
+interface KeptGuarantee {
   readonly name: string
   readonly status: GuaranteeAnswer['kind']
   /** The cells that it is about; two for acts that it keeps apart. */

@@ -62,9 +62,12 @@ export function CellPanel({ row, cell, matrix, close }: CellPanelProps) {
 /** Those of `policy matrix`. */
 const REASONS: Readonly<Record<string, string>> = {
   granted: 'Lines grant it.',
-  denied: 'A line denies it.',
   'no-rule': 'No line grants it.',
-  unrelated: 'Lines grant it for other relations to the object.',
+  'deny-rule': 'Lines deny it.',
+  'outside-view': "What is granted is outside the path's view.",
+  'needs-credentials': "It is about the caller's own record, so it needs credentials.",
+  unrelated: 'Without credentials, nobody has a relation to the object.',
+  blocked: 'The caller is blocked.',
 }
 
 function Fields({ kind, fields }: { readonly kind: 'granted' | 'refused'; readonly fields: readonly string[] }) {

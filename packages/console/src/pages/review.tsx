@@ -51,7 +51,9 @@ function ReviewView({ isWaiting, readAgain }: ReviewViewProps) {
   const { query } = useAddress()
   const [find, decision] = [query.get('find') ?? '', query.get('decision') ?? '']
   const all = now?.told.result.rows ?? []
-  const rows = useMemo(() => shownOf(all, now?.decisions, { find, decision }), [all, now, find, decision])
+  // Without that filter, a decision changes no list.
+  const changes = decision === '' ? undefined : now
+  const rows = useMemo(() => shownOf(all, now?.decisions, { find, decision }), [all, changes, find, decision])
   const columns = useMemo(() => columnsOf(now?.decisions), [now])
   if (!now) return null
   const { told, decisions, gone } = now
