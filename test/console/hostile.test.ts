@@ -314,6 +314,29 @@ describe('the console among hostile names and lost connections', () => {
     await page.getByRole('button', { name: 'Block', exact: true }).click()
     await page.getByText('The server did not answer. Look whether it was done, before you try again.').waitFor()
     expect(asked).to.deep.equal(['{"user":"user:mallory"}'])
+
+    // An answer that is cut off, and those of something in between, say nothing of the act either.
+    await page.unroute('**/policy/v1/block')
+    const block = page.getByRole('button', { name: 'Block', exact: true })
+    const ended = page.getByRole('region', { name: 'Blocked users' }).getByRole('alert')
+    for (const [status, body, sentence] of [
+      [200, '{"command":"sally', 'Look whether it was done'],
+      [502, 'Bad Gateway', 'Look whether it was done'],
+      [503, 'no server', 'Look whether it was done'],
+      [503, '{"code":"read-too-long","detail":"It takes too long."}', 'Look whether it was done'],
+      [503, '{"code":"overloaded","detail":"Too many requests."}', 'Too many requests.'],
+      [429, '{"code":"quota-exceeded","detail":"Too many questions."}', 'Too many questions.'],
+    ] as const) {
+      let times = 0
+      await page.route('**/policy/v1/block', (route) => {
+        times += 1
+        return route.fulfill({ status, body, contentType: 'application/json' })
+      })
+      await block.click()
+      await ended.filter({ hasText: sentence }).waitFor()
+      expect(times, body).to.equal(1)
+      await page.unroute('**/policy/v1/block')
+    }
     await close()
   })
 

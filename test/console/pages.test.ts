@@ -267,6 +267,7 @@ describe('the pages of the console', () => {
   it('works by keys alone: signing in, choosing a page, a cell of the matrix, help, and back', async () => {
     const { page, close } = await openConsole(browser, server, {})
     const { keyboard } = page
+    await page.getByLabel('E-mail').waitFor()
     await keyboard.press('Tab')
     await keyboard.type('audrey@example.com')
     await keyboard.press('Tab')

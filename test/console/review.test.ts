@@ -157,6 +157,8 @@ describe('the page Review', () => {
     await page.getByRole('link', { name: 'Review' }).click()
     await page.getByText('100000 of 100000 lines').waitFor()
     expect(await page.getByRole('row').count()).to.be.lessThan(100)
+    await page.getByRole('gridcell', { name: '\\u{202e}ecila 1', exact: true }).click()
+    await page.getByText('\\u{202e}ecila 1 (member): read orders, always, objects: 1, fields: id, note').waitFor()
     await page.getByRole('gridcell').first().focus()
     await page.keyboard.press('Control+End')
     await page.keyboard.press('n')

@@ -8,6 +8,7 @@ import { Command } from '../parts/command.tsx'
 import { Choice, Field } from '../parts/field.tsx'
 import { useStore } from '../parts/store.ts'
 import { useEvery } from '../parts/use-every.ts'
+import { visible } from '../parts/visible.ts'
 import { type Column, Windowed } from '../parts/windowed.tsx'
 import { setFilter, useAddress } from '../shell/address.ts'
 import { ReviewSigning } from './review-signing.tsx'
@@ -50,6 +51,7 @@ function ReviewView({ isWaiting, readAgain }: ReviewViewProps) {
   const now = useStore(review)
   const { query } = useAddress()
   const [find, decision] = [query.get('find') ?? '', query.get('decision') ?? '']
+  const [whole, setWhole] = useState<AccessRow>()
   const all = now?.told.result.rows ?? []
   // Without that filter, a decision changes no list.
   const changes = decision === '' ? undefined : now
@@ -65,6 +67,7 @@ function ReviewView({ isWaiting, readAgain }: ReviewViewProps) {
   const open = (row: AccessRow, column: number) => {
     const wanted = ({ 0: 'confirmed', 1: 'revoked' } as const)[column]
     if (wanted) decide([row], decisions.get(textOf(row)) === wanted ? undefined : wanted)
+    else setWhole(row)
   }
   return (
     <>
@@ -91,6 +94,7 @@ function ReviewView({ isWaiting, readAgain }: ReviewViewProps) {
       </search>
       <Remarks report={told.result} gone={gone} />
       <Windowed label="Access report" rows={rows} columns={columns} keyOf={textOf} open={open} act={act} />
+      {whole && <WholeLine row={whole} />}
       <ReviewSigning />
       <Command text={told.command} />
     </>
@@ -157,7 +161,7 @@ function columnsOf(decisions: ReadonlyMap<string, Decision> | undefined): readon
 }
 
 const COLUMNS: readonly Column<AccessRow>[] = [
-  { title: 'Who', width: 150, show: ({ subject, key }) => (key === null ? subject : `${subject}, key ${key}`) },
+  { title: 'Who', width: 150, show: whoOf },
   { title: 'Roles', width: 120, show: ({ roles }) => roles.join(' ') },
   { title: 'Resource', width: 110, show: ({ resource }) => resource },
   { title: 'Action', width: 90, show: ({ action }) => action },
@@ -165,6 +169,23 @@ const COLUMNS: readonly Column<AccessRow>[] = [
   { title: 'Objects', width: 80, show: ({ objects }) => objects ?? 'new' },
   { title: 'Fields', width: 220, show: (row) => fieldsOf(row).join(' ') },
 ]
+
+function whoOf({ subject, key }: AccessRow): string {
+  return visible(key === null ? subject : `${subject}, key ${key}`)
+}
+
+/** All of a line, whose cells may be cut off. */
+function WholeLine({ row }: { readonly row: AccessRow }) {
+  const { roles, resource, action, when, objects } = row
+  const fields = fieldsOf(row)
+  return (
+    <p role="status" class="question">
+      {whoOf(row)} ({roles.join(', ') || 'no role'}): {action} {resource}, {when.join(' or ') || 'always'},{' '}
+      {objects === null ? 'a new object' : `objects: ${objects}`}
+      {fields.length > 0 && `, fields: ${fields.join(', ')}`}
+    </p>
+  )
+}
 
 interface Filters {
   readonly find: string
