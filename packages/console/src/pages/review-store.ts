@@ -9,8 +9,8 @@ export type Decision = 'confirmed' | 'revoked'
 
 interface ReviewUnderWay {
   readonly told: Told<AccessReport>
-  /** By the text of the line: a line whose access changes is another one. Changed in place; the store is set anew. */
-  readonly decisions: Map<string, Decision>
+  /** Changed in place; the store is set anew. */
+  readonly decisions: Map<AccessRow, Decision>
   /** How many lines were decided whose access is another one now, or gone. */
   readonly gone: number
   readonly signed?: SignedReview | undefined
@@ -28,23 +28,40 @@ window.addEventListener('beforeunload', (event) => {
   if (now && now.decisions.size > 0 && !now.signed) event.preventDefault()
 })
 
-/** What was decided about the same lines stays. */
+/** What was decided about the same lines stays: a line whose access changes is another one. */
 export function takeReport(told: Told<AccessReport>): void {
   const before = review.get()
   if (before?.told === told) return
-  const texts = new Set(before && told.result.rows.map(textOf))
-  const all = [...(before?.decisions ?? [])]
-  const kept = all.filter(([text]) => texts.has(text))
-  review.set({ told, decisions: new Map(kept), gone: all.length - kept.length })
+  const { rows } = told.result
+  const byText = new Map([...(before?.decisions ?? [])].map(([row, decision]) => [textOf(row), decision]))
+  const decisions = new Map<AccessRow, Decision>()
+  for (const row of byText.size > 0 ? rows : []) {
+    const decision = byText.get(textOf(row))
+    if (decision) decisions.set(row, decision)
+  }
+  review.set({ told, decisions, gone: byText.size - decisions.size })
+  void makeTexts(rows)
 }
+
+/** Before somebody looks for one; a hundred thousand at once would hold up keys. */
+async function makeTexts(rows: readonly AccessRow[]): Promise<void> {
+  for (let i = 0; i < rows.length; i += AT_ONCE) {
+    await new Promise((resolve) => {
+      setTimeout(resolve)
+    })
+    for (const row of rows.slice(i, i + AT_ONCE)) soughtText(row)
+  }
+}
+
+const AT_ONCE = 2000
 
 /** Undefined takes the decision back. */
 export function decide(rows: readonly AccessRow[], decision: Decision | undefined): void {
   const now = review.get()
   if (!now) return
   for (const row of rows) {
-    if (decision === undefined) now.decisions.delete(textOf(row))
-    else now.decisions.set(textOf(row), decision)
+    if (decision === undefined) now.decisions.delete(row)
+    else now.decisions.set(row, decision)
   }
   review.set({ ...now, signed: undefined })
 }
@@ -66,6 +83,15 @@ export function textOf(row: AccessRow): string {
   return text
 }
 
+const soughtTexts = new WeakMap<AccessRow, string>()
+
+/** In small letters. */
+export function soughtText(row: AccessRow): string {
+  const known = soughtTexts.get(row) ?? textOf(row).toLowerCase()
+  soughtTexts.set(row, known)
+  return known
+}
+
 export function fieldsOf({ fields }: AccessRow): readonly string[] {
   return [...new Set(fields.flatMap(({ names }) => names))].sort()
 }
@@ -78,18 +104,14 @@ export function digestOfReport(rows: readonly AccessRow[]): Promise<string> {
 /** The numbers of the lines with this decision: `1-40,42`. */
 export function numbersOf(
   rows: readonly AccessRow[],
-  decisions: ReadonlyMap<string, Decision>,
+  decisions: ReadonlyMap<AccessRow, Decision>,
   wanted: Decision,
 ): string {
   const parts: string[] = []
   for (let i = 0; i < rows.length; i += 1) {
     const first = i + 1
-    while (i < rows.length && decisionOf(rows[i], decisions) === wanted) i += 1
+    while (i < rows.length && decisions.get(rows[i] as AccessRow) === wanted) i += 1
     if (i >= first) parts.push(i === first ? `${first}` : `${first}-${i}`)
   }
   return parts.join()
-}
-
-function decisionOf(row: AccessRow | undefined, decisions: ReadonlyMap<string, Decision>): Decision | undefined {
-  return row && decisions.get(textOf(row))
 }

@@ -12,7 +12,7 @@ import { visible } from '../parts/visible.ts'
 import { type Column, Windowed } from '../parts/windowed.tsx'
 import { setFilter, useAddress } from '../shell/address.ts'
 import { ReviewSigning } from './review-signing.tsx'
-import { type Decision, decide, fieldsOf, review, takeReport, textOf } from './review-store.ts'
+import { type Decision, decide, fieldsOf, review, soughtText, takeReport, textOf } from './review-store.ts'
 
 export function Review() {
   const now = useStore(review)
@@ -66,7 +66,7 @@ function ReviewView({ isWaiting, readAgain }: ReviewViewProps) {
   }
   const open = (row: AccessRow, column: number) => {
     const wanted = ({ 0: 'confirmed', 1: 'revoked' } as const)[column]
-    if (wanted) decide([row], decisions.get(textOf(row)) === wanted ? undefined : wanted)
+    if (wanted) decide([row], decisions.get(row) === wanted ? undefined : wanted)
     else setWhole(row)
   }
   return (
@@ -141,8 +141,8 @@ function Remarks({ report: result, gone }: { readonly report: AccessReport; read
 
 const MOST_REMARKS = 200
 
-function columnsOf(decisions: ReadonlyMap<string, Decision> | undefined): readonly Column<AccessRow>[] {
-  const of = (row: AccessRow) => decisions?.get(textOf(row))
+function columnsOf(decisions: ReadonlyMap<AccessRow, Decision> | undefined): readonly Column<AccessRow>[] {
+  const of = (row: AccessRow) => decisions?.get(row)
   return [
     {
       title: 'Confirm (y)',
@@ -194,19 +194,18 @@ interface Filters {
 
 function shownOf(
   rows: readonly AccessRow[],
-  decisions: ReadonlyMap<string, Decision> | undefined,
+  decisions: ReadonlyMap<AccessRow, Decision> | undefined,
   { find, decision }: Filters,
 ): readonly AccessRow[] {
   const words = find.toLowerCase().split(/\s+/).filter(Boolean)
   if (words.length === 0 && decision === '') return rows
   return rows.filter((row) => {
-    if (decision !== '' && (decisions?.get(textOf(row)) ?? 'undecided') !== decision) return false
-    const text = words.length > 0 ? textOf(row).toLowerCase() : ''
-    return words.every((word) => text.includes(word))
+    if (decision !== '' && (decisions?.get(row) ?? 'undecided') !== decision) return false
+    return words.every((word) => soughtText(row).includes(word))
   })
 }
 
-function countsText(shown: number, all: number, decisions: ReadonlyMap<string, Decision>): string {
+function countsText(shown: number, all: number, decisions: ReadonlyMap<AccessRow, Decision>): string {
   const confirmed = [...decisions.values()].filter((one) => one === 'confirmed').length
   const revoked = decisions.size - confirmed
   return `${shown} of ${all} lines; ${confirmed} confirmed, ${revoked} revoked, ${all - decisions.size} undecided`
