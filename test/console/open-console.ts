@@ -15,6 +15,7 @@ interface OpenOptions {
   readonly as?: string
   readonly path?: string
   readonly colorScheme?: 'light' | 'dark'
+  readonly viewport?: { readonly width: number; readonly height: number }
 }
 
 /** Statuses that a page shows in a sentence; the browser logs them by itself. */
@@ -26,9 +27,9 @@ const ONLY_A_FAULT_MS = 120_000
 export async function openConsole(
   browser: Browser,
   server: TestServer,
-  { as, path = '/', colorScheme = 'light' }: OpenOptions = {},
+  { as, path = '/', colorScheme = 'light', viewport = { width: 1440, height: 900 } }: OpenOptions = {},
 ): Promise<OpenedConsole> {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme })
+  const context = await browser.newContext({ viewport, colorScheme })
   context.setDefaultTimeout(ONLY_A_FAULT_MS)
   const page = await context.newPage()
   const troubles: string[] = []
