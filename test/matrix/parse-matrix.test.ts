@@ -32,6 +32,13 @@ describe('reading a matrix', () => {
     ])
   })
 
+  it('a contradiction names the first cell that states otherwise, however many rows state the same', async () => {
+    const rows = Array.from({ length: 20_000 }, (_, i) => `GET,/notes,none,${i === 1 ? '404' : '403'}\n`).join('')
+    const faults = (await reading(`method,path,object,member\n${rows}`)).split('\n')
+    expect(faults[0]).to.match(/m\.csv:3:17: .*states `404` .*m\.csv:2:17 states `403`/)
+    expect(faults[1]).to.match(/m\.csv:4:17: .*states `403` .*m\.csv:3:17 states `404`/)
+  })
+
   it('it is the same with ; between cells, a byte order mark, CRLF or lone CR, quotes around every cell, empty rows and columns', () => {
     const plain = meaning(PLAIN)
     const quoted = PLAIN.replace('"who, ""me""?"', 'x').replaceAll(/[^,\n]+/g, '"$&"')

@@ -4,7 +4,7 @@
  */
 import { dirname, join } from 'node:path'
 import { CsvError, parse } from 'csv-parse/sync'
-import { type Place, placeAt, type Reporter, type SourceFile } from '../../../base/diagnostic.ts'
+import { type Place, placesIn, type Reporter, type SourceFile } from '../../../base/diagnostic.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Expectation, MatrixColumn, ParsedWord } from './expectation.ts'
 import { parseColumn, parseExpected, parseMethods, parseObject, parseTransition, parseWhen } from './words.ts'
@@ -195,8 +195,9 @@ export function readTable(source: SourceFile, report: Reporter): readonly TableR
     line += raw.split('\n').length - 1
     if (record.every((cell) => cell.trim() === '')) return []
     const starts = cellStarts(raw, separator)
+    const placeIn = placesIn(source.name, raw)
     const place = (cell: number): Place => {
-      const within = placeAt(source.name, raw, starts[cell] ?? 0)
+      const within = placeIn(starts[cell] ?? 0)
       return { ...within, line: within.line + first - 1 }
     }
     return [record.map((cell, i) => ({ text: cell.trim(), place: place(i) }))]

@@ -93,9 +93,12 @@ function unreadable(file: string, message: string): FileError {
  */
 function reportContradictions(expectations: readonly Expectation[], report: (diagnostic: Diagnostic) => void): void {
   for (const about of Map.groupBy(expectations, requestKey).values()) {
-    for (const [i, one] of about.entries()) {
-      const before = about.slice(0, i).find(({ expected }) => contradicts(expected, one.expected))
+    // Thousands of rows may state the same.
+    const stated = new Map<string, Expectation>()
+    for (const one of about) {
+      const before = stated.values().find(({ expected }) => contradicts(expected, one.expected))
       if (before) report(contradiction(before, one))
+      stated.getOrInsert(expectedText(one.expected), one)
     }
   }
 }
