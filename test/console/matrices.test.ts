@@ -215,6 +215,21 @@ describe('the page Tests of the console', () => {
     await close()
   })
 
+  it('keeps changed rows over a reload for the same person, and for nobody else', async () => {
+    const { page, close } = await openConsole(browser, server, { as: 'ada', path: '/tests' })
+    page.on('dialog', (dialog) => void dialog.accept())
+    await type(page, 'support of row 2', '200')
+    await page.getByRole('button', { name: 'Take back the changes' }).waitFor()
+    await page.reload()
+    await signIn(page, 'ada')
+    await page.getByRole('gridcell', { name: '200', exact: true }).waitFor()
+    await page.reload()
+    await signIn(page, 'audrey')
+    await page.getByRole('grid', { name: 'Matrix orders.csv' }).waitFor()
+    expect(await page.getByRole('gridcell', { name: '200', exact: true }).count()).to.equal(0)
+    await close()
+  })
+
   it('stops a run that somebody no longer wants, and two at once are one', async () => {
     const { page, close } = await openConsole(browser, server, { as: 'ada', path: '/tests' })
     const asked: string[] = []

@@ -33,8 +33,8 @@ function StatedBy({ row, cell, rows }: CellEvidenceProps) {
     () => rows.filter(({ methods, path }) => path === row.path && methods.includes(method)).map(relationsOf),
     [rows, row],
   )
-  // A server without matrices has a sentence for it, which is no news here.
-  if (answer.kind === 'refused' && answer.problem.status === 422) return <p class="quiet">none</p>
+  // A server without matrices says so, which is no news here.
+  if (answer.kind === 'refused' && answer.problem.sentence.includes('no such file')) return <p class="quiet">none</p>
   return (
     <Answered answer={answer} action="read">
       {({ result: { cells } }) => {

@@ -1,4 +1,5 @@
 /** The matrices of this tab: those of the server, and in their place those that somebody changed here. */
+import { keep, kept } from '../api/kept.ts'
 import { session } from '../api/session.ts'
 import type { MatrixRun, ShownMatrices, TrialResult } from '../api/types.ts'
 import type { Spot } from '../parts/spot.ts'
@@ -33,7 +34,7 @@ export interface CellFound {
 
 const NONE: Tests = { served: {}, changed: {}, bodies: {}, found: new Map(), spots: new Map() }
 
-export const tests = createStore<Tests>(NONE)
+export const tests = createStore<Tests>({ ...NONE, ...keptTests() })
 
 // Another person must not find it.
 session.follow(() => {
@@ -43,6 +44,32 @@ session.follow(() => {
 window.addEventListener('beforeunload', (event) => {
   if (Object.keys(tests.get().changed).length > 0) event.preventDefault()
 })
+
+const PAUSE_MS = 300
+let pausing: ReturnType<typeof setTimeout> | undefined
+let last = tests.get().changed
+
+// Over a reload too, for the same person.
+tests.follow(() => {
+  if (tests.get().changed === last) return
+  last = tests.get().changed
+  clearTimeout(pausing)
+  pausing = setTimeout(keepTests, PAUSE_MS)
+})
+window.addEventListener('pagehide', keepTests)
+
+function keepTests(): void {
+  clearTimeout(pausing)
+  const { changed, bodies } = tests.get()
+  keep('tests', Object.keys(changed).length > 0 ? { changed, bodies } : undefined)
+}
+
+/** Nothing of what no matrix can be. */
+function keptTests(): Partial<Tests> {
+  const { changed, bodies } = (kept('tests') ?? {}) as Partial<Tests>
+  const isWhole = Object.values(changed ?? {}).every((one) => Array.isArray(one?.rows) && one.rows.every(Array.isArray))
+  return changed && bodies && isWhole ? { changed, bodies } : {}
+}
 
 export function rowsOf({ served, changed }: Tests, name: string): MatrixRows {
   return changed[name]?.rows ?? served[name] ?? []
