@@ -38,7 +38,7 @@ interface QuestionParts extends QuestionOptions {
   readonly schemas: readonly SourceText[]
 }
 
-interface Asking {
+interface AskedAt {
   readonly place: Workplace
   readonly gone: AbortSignal
 }
@@ -98,7 +98,7 @@ export class Questions implements PolicyQuestions {
     await Promise.all([this.#place.close(), this.#runs.close()])
   }
 
-  async #ofCommand(name: string, asked: QuestionBody, { place, gone }: Asking): Promise<string> {
+  async #ofCommand(name: string, asked: QuestionBody, { place, gone }: AskedAt): Promise<string> {
     const { config } = this.#parts
     const logs = OF_LOGS.has(name) ? { logs: await logsOf(config) } : {}
     const folder = await place.inForce()

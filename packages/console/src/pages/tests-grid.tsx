@@ -52,7 +52,7 @@ export function MatrixGrid({ name, rows, found, isShown, goal, choose }: MatrixG
     { title: 'Row', width: 60, show: (row) => (numbers.get(row) ?? 0) + 1 },
     ...heads.map((head, column) => ({
       title: head || `(column ${column + 1})`,
-      width: WIDTHS[head] ?? 90,
+      width: WIDTHS.get(head) ?? 90,
       show: cell(column),
       meaning: (row: Row) => found.get(row)?.get(column)?.meaning ?? '',
       isCode: true,
@@ -75,7 +75,7 @@ export function MatrixGrid({ name, rows, found, isShown, goal, choose }: MatrixG
 }
 
 /** Wider ones, in CSS pixels. */
-const WIDTHS: Readonly<Record<string, number>> = { path: 210, object: 160, becomes: 120, body: 120, note: 220 }
+const WIDTHS = new Map(Object.entries({ path: 210, object: 160, becomes: 120, body: 120, note: 220 }))
 
 function CellText({ text, found }: { readonly text: string; readonly found: CellFound | undefined }) {
   if (!found || found.meaning === 'expected') return <>{text}</>
