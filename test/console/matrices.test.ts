@@ -1,5 +1,5 @@
 /** The page Tests of the console: a tester changes a matrix, runs it, and sees what it misses; nothing typed is lost. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
@@ -247,6 +247,17 @@ describe('the page Tests of the console', () => {
     await until(() => failed.length === 2)
     await page.getByRole('button', { name: 'Run' }).click()
     await page.getByText("4 of 5 cells are as expected, 1 wrong, 0 can't be tried.").waitFor()
+    await close()
+  })
+
+  it('shows as many columns of a wide matrix as a page can hold, and says so', async () => {
+    const columns = Array.from({ length: 5000 }, (_, i) => `user:u${i}`)
+    const text = `method,path,object,${columns}\nGET,/api/orders,none,${columns.map(() => '403')}\n`
+    await writeFile(join(server.folder, 'test/matrix/wide.csv'), text)
+    const { page, close } = await openConsole(browser, server, { as: 'ada', path: '/tests?matrix=wide.csv' })
+    await page.getByText('The first 200 of 5003 columns are shown: split the matrix.').waitFor()
+    expect(await page.getByRole('columnheader').count()).to.equal(201)
+    await unlink(join(server.folder, 'test/matrix/wide.csv'))
     await close()
   })
 
