@@ -50,7 +50,7 @@ export function MatrixGrid({ name, rows, found, isShown, goal, choose }: MatrixG
   }
   const columns: readonly Column<Row>[] = [
     { title: 'Row', width: 60, show: (row) => (numbers.get(row) ?? 0) + 1 },
-    ...heads.slice(0, MOST_COLUMNS).map((head, column) => ({
+    ...heads.map((head, column) => ({
       title: head || `(column ${column + 1})`,
       width: WIDTHS.get(head) ?? 90,
       show: cell(column),
@@ -73,9 +73,6 @@ export function MatrixGrid({ name, rows, found, isShown, goal, choose }: MatrixG
     />
   )
 }
-
-/** Rows out of sight don't exist, but all columns of the others do. A question may bring as many. */
-export const MOST_COLUMNS = 200
 
 /** Wider ones, in CSS pixels. */
 const WIDTHS = new Map(Object.entries({ path: 210, object: 160, becomes: 120, body: 120, note: 220 }))

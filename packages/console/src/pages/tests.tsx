@@ -8,7 +8,7 @@ import { Command } from '../parts/command.tsx'
 import type { Spot } from '../parts/spot.ts'
 import { useStore } from '../parts/store.ts'
 import { setFilter, useAddress } from '../shell/address.ts'
-import { MatrixGrid, MOST_COLUMNS } from './tests-grid.tsx'
+import { MatrixGrid } from './tests-grid.tsx'
 import { Found } from './tests-runs.tsx'
 import { isSame, nameIn, rowsOf, spotOf, takeServed, tests } from './tests-store.ts'
 import { Tools } from './tests-tools.tsx'
@@ -40,11 +40,6 @@ export function Tests() {
       )}
       <Tools names={names} name={name} chosen={chosen} />
       {name !== undefined && <ServedAnew name={name} />}
-      {name !== undefined && (rowsOf(now, name)[0]?.length ?? 0) > MOST_COLUMNS && (
-        <p role="status" class="trouble">
-          The first {MOST_COLUMNS} of {rowsOf(now, name)[0]?.length} columns are shown: split the matrix.
-        </p>
-      )}
       <div class="beside desk">
         {name === undefined ? (
           <p class="sentence" aria-busy={answer.kind === 'waiting'}>
