@@ -63,6 +63,7 @@ function withFilter(command: Command) {
     .option('--outcome <outcome>', 'only this outcome: allowed, refused or failed; repeat for more', readOutcome)
     .option('--status <code>', 'only answers with this status code; repeat for more', readStatus)
     .option('--route <path>', 'only this route, as the schema writes it: /api/orders/{id}; repeat for more', gather)
+    .option('--rule <place>', 'only what this line decided, as records name it: policy.csv:28; repeat for more', gather)
     .option(
       '--request-id <id>',
       'only this request: the `instance` of its problem, with or without urn:uuid:; repeat for more',

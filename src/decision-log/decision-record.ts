@@ -226,6 +226,8 @@ export interface RecordFilter {
   readonly outcome?: readonly string[]
   readonly status?: readonly number[]
   readonly route?: readonly string[]
+  /** Lines of the policy that decided, like `policy.csv:14`. */
+  readonly rule?: readonly string[]
   readonly requestId?: readonly string[]
   readonly instance?: readonly string[]
   /** From `since` until before `until`, in milliseconds since the epoch. */
@@ -245,7 +247,8 @@ export function fitsFilter(record: DecisionRecord, filter: RecordFilter): boolea
     has(filter.route, record.route) &&
     has(filter.requestId, record.requestId) &&
     has(filter.instance, record.instance) &&
-    (filter.role === undefined || filter.role.some((role) => record.roles?.includes(role))) &&
+    hasOne(filter.role, record.roles) &&
+    hasOne(filter.rule, record.rules) &&
     time >= (filter.since ?? Number.NEGATIVE_INFINITY) &&
     time < (filter.until ?? Number.POSITIVE_INFINITY)
   )
@@ -253,4 +256,8 @@ export function fitsFilter(record: DecisionRecord, filter: RecordFilter): boolea
 
 function has<T>(wanted: readonly T[] | undefined, value: T | undefined): boolean {
   return wanted === undefined || (value !== undefined && wanted.includes(value))
+}
+
+function hasOne(wanted: readonly string[] | undefined, values: readonly string[] = []): boolean {
+  return wanted === undefined || wanted.some((one) => values.includes(one))
 }

@@ -113,6 +113,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const { resources, sources: schemas } = await readingSchemas(config, () => loadSchemas(config.schemas))
     const comparer = new Comparer({ schemas })
     const policyLog = createPolicyLog(log, comparer)
+    let inForceSince = Date.now()
     closing.push(() => policyLog.close())
     const opened = await openPolicy({
       config,
@@ -122,7 +123,10 @@ export async function startApp(options: AppOptions): Promise<App> {
       comparer,
       options: {
         resources,
-        observe: (event) => observePolicy(event, policyLog, metrics),
+        observe: (event) => {
+          if (event.kind === 'activated') inForceSince = Date.now()
+          observePolicy(event, policyLog, metrics)
+        },
         parse: createPolicyParser({ resources, schemas }),
         prove: (files, inForce) => refuseUnproven(files, resources, inForce),
         warm: warmInSlices,
@@ -175,7 +179,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         draining: () => shutdown.begun,
         note: noteStore,
       })
-    const questions = new Questions({ config, policy, schemas, ...options.questions })
+    const questions = new Questions({ config, policy, since: () => inForceSince, schemas, ...options.questions })
     closing.push(() => questions.close())
     const unread = new UnreadAnswers(options.unread)
     const koa = new Koa()

@@ -17,6 +17,7 @@ const MOST_BYTES = 150_000
 describe('the pages of the console', () => {
   let browser: Browser
   let server: TestServer
+  const begun = Date.now()
   before(async () => {
     browser = await startChromium()
     server = await startTestServer({ demo: true, env: { CONSOLE_PORT: '0' } })
@@ -39,6 +40,10 @@ describe('the pages of the console', () => {
     await page.reload()
     await signIn(page, 'audrey')
     await page.getByText(server.app.policy.active.revision).waitFor()
+    const since = await page.locator('dt', { hasText: 'Since' }).locator('xpath=following-sibling::dd[1]').innerText()
+    expect(Date.parse(since))
+      .to.be.greaterThan(begun - 1000)
+      .and.lessThan(Date.now())
     await page.getByText('nobody changes a user without credentials').waitFor()
     await page.getByRole('figure', { name: /^Refused requests by minute: at most [1-9]/ }).waitFor()
     await page.locator('.uplot canvas').waitFor({ state: 'attached' })
@@ -214,7 +219,7 @@ describe('the pages of the console', () => {
       .first()
       .click()
     await page.getByText(/^[1-9]\d* records/).waitFor()
-    expect(page.url()).to.match(/\/decisions\?line=policy\.csv%3A\d+$/)
+    expect(page.url()).to.match(/\/decisions\?rule=policy\.csv%3A\d+$/)
     await close()
   })
 

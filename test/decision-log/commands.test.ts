@@ -90,6 +90,17 @@ describe('sallyport decisions', () => {
     expect(stdout).to.contain(idsOf(2)[0])
   })
 
+  it('query --rule gives what that line decided', async () => {
+    const rulesOf = (line: string): readonly string[] => JSON.parse(line).rules ?? []
+    const [rule = ''] = rulesOf(lines[0] ?? '')
+    expect(rule).to.match(/^policy\.csv:\d+$/)
+    const deciding = lines.filter((line) => rulesOf(line).includes(rule))
+    expect(deciding.length).to.be.lessThan(lines.length)
+    const found = async (place: string) => ids((await run('query', '--format', 'json', '--rule', place)).stdout)
+    expect(await found(rule)).to.deep.equal(deciding.map((line) => JSON.parse(line).requestId))
+    expect(await found('policy.csv:1')).to.deep.equal([])
+  })
+
   const FILTERS: readonly (readonly [readonly string[], readonly number[]])[] = [
     [['--role', 'support'], [0]],
     [

@@ -61,6 +61,7 @@ const FILES: JsonObject = {
   description: 'The files that the policy in force was made of.',
   ...closedObjectOf({
     revision: TEXT,
+    since: { description: 'This instance has decided by it from then on.', type: 'string', format: 'date-time' },
     source: { description: 'Where the files come from.', enum: ['folder', 'published'] },
     faults: { description: 'Why newer files are not in force.', ...listOf(TEXT) },
     files: { description: 'The texts by file name.', ...TEXTS },
@@ -94,6 +95,7 @@ const OF_RECORDS: MemberSchemas = {
   outcome: { enum: ['allowed', 'refused', 'failed'] },
   status: { type: 'integer', minimum: 100, maximum: 599 },
   route: ONE,
+  rule: { description: 'Only what this line decided: policy.csv:28.', ...ONE },
   requestId: ONE,
 }
 

@@ -74,7 +74,10 @@ function eventText(record: DecisionRecord): string {
 function filterOf(asked: QuestionBody): RecordFilter {
   const one = (name: string) => (typeof asked[name] === 'string' ? { [name]: [asked[name]] } : {})
   return {
-    ...Object.assign({}, ...['role', 'resource', 'action', 'subject', 'outcome', 'route', 'requestId'].map(one)),
+    ...Object.assign(
+      {},
+      ...['role', 'resource', 'action', 'subject', 'outcome', 'route', 'rule', 'requestId'].map(one),
+    ),
     ...(typeof asked.status === 'number' && { status: [asked.status] }),
   }
 }

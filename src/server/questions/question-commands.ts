@@ -76,6 +76,7 @@ const COMMANDS: Readonly<Record<string, QuestionCommand>> = {
       outcome: 'outcome',
       status: 'status',
       route: 'route',
+      rule: 'rule',
       'request-id': 'requestId',
     },
     lines: true,

@@ -34,6 +34,8 @@ export interface QuestionOptions extends PlaceOptions {
 interface QuestionParts extends QuestionOptions {
   readonly config: Config
   readonly policy: Pick<LivePolicy, 'active' | 'sources' | 'faults'>
+  /** When this process began to decide by it, in milliseconds since the epoch. */
+  readonly since: () => number
   /** The schema files of the resources. */
   readonly schemas: readonly SourceText[]
 }
@@ -146,9 +148,10 @@ export class Questions implements PolicyQuestions {
   }
 
   #files(): JsonObject {
-    const { policy, schemas } = this.#parts
+    const { policy, since, schemas } = this.#parts
     return {
       revision: policy.active.revision,
+      since: new Date(since()).toISOString(),
       source: this.isPublished ? 'published' : 'folder',
       faults: policy.faults.map((fault) => withoutFolders(faultText(fault), this.#parts.config)),
       files: this.#texts(),

@@ -4,7 +4,8 @@ import type { Told } from './ask.ts'
 
 export interface PolicyFiles {
   readonly revision: string
-  readonly since?: string
+  /** The instance that answers has decided by it from then on. */
+  readonly since: string
   readonly source: 'folder' | 'published'
   readonly faults: readonly string[]
   readonly files: Readonly<Record<string, string>>

@@ -12,8 +12,8 @@ import { dateTime } from '../parts/time.ts'
 import { type Column, Windowed } from '../parts/windowed.tsx'
 import { go, setFilter, useAddress } from '../shell/address.ts'
 
-/** What the server looks for; the names are those of the question's body. The line is looked for here. */
-const SOUGHT = ['subject', 'resource', 'outcome', 'since'] as const
+/** The names are those of the question's body. */
+const SOUGHT = ['subject', 'resource', 'outcome', 'rule', 'since'] as const
 
 export function Decisions() {
   const { query, step: turn } = useAddress()
@@ -36,7 +36,7 @@ export function Decisions() {
           options={['allowed', 'refused', 'failed']}
           all="all"
         />
-        <Field label="Line" name="line" value={value('line')} placeholder="policy.csv:28" />
+        <Field label="Line" name="rule" value={value('rule')} placeholder="policy.csv:28" />
         <Field label="Since" name="since" value={value('since')} placeholder="1h" />
         <label class="check">
           <input
@@ -50,9 +50,7 @@ export function Decisions() {
         </label>
       </QuestionForm>
       <Answered answer={answer} action="read-decisions">
-        {({ command, result: { records } }) => (
-          <RecordList command={command} records={[...records, ...followed]} line={value('line')} />
-        )}
+        {({ command, result: { records } }) => <RecordList command={command} records={[...records, ...followed]} />}
       </Answered>
     </div>
   )
@@ -77,16 +75,14 @@ const MEANINGS = { allowed: 'all', refused: 'no', failed: 'wrong' } as const
 
 interface RecordListProps extends Records {
   readonly command: string
-  /** Of the policy, like `policy.csv:28`; empty for all. */
-  readonly line: string
 }
 
-function RecordList({ command, records, line }: RecordListProps) {
+function RecordList({ command, records }: RecordListProps) {
   const rows = useMemo(() => {
     // What came between the search and the stream is in both.
     const once = new Map(records.map((record) => [record.requestId, record]))
-    return [...once.values()].filter(({ rules = [] }) => line === '' || rules.includes(line)).reverse()
-  }, [records, line])
+    return [...once.values()].reverse()
+  }, [records])
   return (
     <>
       <p class="count" role="status">

@@ -32,8 +32,8 @@ function InForce() {
             <dl class="facts">
               <dt>Revision</dt>
               <dd class="mono">{revision}</dd>
-              {since !== undefined && <dt>Since</dt>}
-              {since !== undefined && <dd>{dateTime(since)}</dd>}
+              <dt>Since</dt>
+              <dd>{dateTime(since)}</dd>
               <dt>Comes from</dt>
               <dd>{source === 'folder' ? 'a folder of the server' : 'versions that are published in the database'}</dd>
               <dt>Files</dt>

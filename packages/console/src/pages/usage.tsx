@@ -65,7 +65,7 @@ function UsedLines({ command, report }: { readonly command: string; readonly rep
         rows={rows}
         columns={COLUMNS}
         keyOf={({ rule }) => rule}
-        open={({ rule }) => go('/decisions', { line: rule })}
+        open={({ rule }) => go('/decisions', { rule })}
       />
       <Command text={command} />
     </div>
