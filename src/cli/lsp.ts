@@ -14,11 +14,15 @@ open, and every project below it is found by these names.`,
     .addOption(POLICIES)
     .addOption(SCHEMAS)
     .addOption(MATRICES)
+    .option(
+      '--log <file>',
+      'the decision log, for when a line was used last (DECISION_LOG_FILE, <DATA_DIR>/decisions.log)',
+    )
     .addOption(new Option('--stdio', 'the only way to talk; editors may name it').hideHelp())
     .addOption(new Option('--clientProcessId <id>', 'of the editor').hideHelp())
     .action(async (flags) => {
       const { serveEditor } = await import('../lsp/language-server.ts')
-      const { policies, schemas, matrices } = await settingsWith(flags)
-      serveEditor(commandProcess(), { policies, schemas, matrices })
+      const { policies, schemas, matrices, log, decisionLog } = await settingsWith(flags)
+      serveEditor(commandProcess(), { policies, schemas, matrices }, log ?? decisionLog.file)
     })
 }

@@ -8,14 +8,15 @@ import type { Policy } from '../decide/policy.ts'
 import type { Blocked } from '../policy/parse/parse-blocked.ts'
 import { parsePolicy } from '../policy/parse/parse-policy.ts'
 import { plainText } from '../present/phrase.ts'
+import { cellsOfLine, lastUseOfLine } from './line-use.ts'
 import { meaningOfName } from './names/known-names.ts'
 import { thingIn } from './names/symbols.ts'
 import type { EditorQuestion } from './question.ts'
 
 /** Names come from the files, so the text is plain: nothing in it is markup. */
-export function hoverAt(question: EditorQuestion): Hover | undefined {
+export async function hoverAt(question: EditorQuestion, log: string | undefined): Promise<Hover | undefined> {
   const { slot, rangeOf } = question
-  const parts = [nameText(question), ...lineTexts(question)].filter((text) => text !== undefined)
+  const parts = [nameText(question), ...(await lineTexts(question, log))].filter((text) => text !== undefined)
   if (parts.length === 0) return undefined
   const range = slot && slot.name !== '' ? { range: rangeOf(slot.start, slot.end) } : {}
   return { contents: { kind: 'plaintext', value: parts.join('\n\n') }, ...range }
@@ -27,11 +28,17 @@ function nameText({ slot, known }: EditorQuestion): string | undefined {
   return meaning && `${thing.kind} ${thing.name}\n${meaning}`
 }
 
-function lineTexts({ source, offset, known, files }: EditorQuestion): readonly string[] {
+async function lineTexts(question: EditorQuestion, log: string | undefined): Promise<readonly string[]> {
+  const { source, offset, known, files } = question
   if (source.name !== known.files['policy.csv'].name || files.schemaFaults.length > 0) return []
   const line = source.text.slice(0, offset).split('\n').length
   try {
-    return grantsOfLine(parsePolicy(known.files, known.resources), line, known)
+    const policy = parsePolicy(known.files, known.resources)
+    const grants = grantsOfLine(policy, line, known)
+    if (grants.length === 0) return []
+    const used = log === undefined ? undefined : await lastUseOfLine(question, line, log)
+    const use = [cellsOfLine(policy, line, known), used].filter((text) => text !== undefined).join(' ')
+    return use === '' ? grants : [...grants, use]
   } catch (error) {
     if (error instanceof FileError) return []
     if (error instanceof Incomparable) return [error.message]

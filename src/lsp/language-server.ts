@@ -33,23 +33,26 @@ import { Workspace } from './workspace.ts'
 export function serveEditor(
   { stdin, stdout }: Pick<StandardStreams, 'stdin' | 'stdout'>,
   folders: FoldersInEditor,
+  log: string | undefined,
 ): void {
   const connection = createConnection(ProposedFeatures.all, stdin, stdout)
   const documents = new TextDocuments(TextDocument)
-  connection.onInitialize((params) => initialize(connection, documents, { folders, params }))
+  connection.onInitialize((params) => initialize(connection, documents, { folders, log, params }))
   documents.listen(connection)
   connection.listen()
 }
 
 interface EditorStart {
   readonly folders: FoldersInEditor
+  /** A decision log; it may not be there. */
+  readonly log: string | undefined
   readonly params: InitializeParams
 }
 
 function initialize(
   connection: Connection,
   documents: TextDocuments<TextDocument>,
-  { folders, params }: EditorStart,
+  { folders, log, params }: EditorStart,
 ): InitializeResult {
   const root = rootOf(params)
   // Messages name files from here, as those of commands do.
@@ -72,7 +75,7 @@ function initialize(
   documents.onDidClose(changed)
   documents.onDidSave(changed)
   connection.onDidChangeWatchedFiles(changedAll)
-  answerQuestions(connection, documents, workspace)
+  answerQuestions(connection, documents, { workspace, log })
   connection.onInitialized(() => watchFiles(connection, params))
   return {
     serverInfo: { name: 'sallyport' },
@@ -89,7 +92,11 @@ function initialize(
 }
 
 /** A question that fails is answered with an error, by the library. */
-function answerQuestions(connection: Connection, documents: TextDocuments<TextDocument>, workspace: Workspace): void {
+function answerQuestions(
+  connection: Connection,
+  documents: TextDocuments<TextDocument>,
+  { workspace, log }: { readonly workspace: Workspace; readonly log: string | undefined },
+): void {
   const uriOf = (file: string) => workspace.uriOf(resolve(file))
   const ask = (uri: string, position?: Position) => questionAbout(workspace, documents.get(uri), position)
   connection.onCompletion(async ({ textDocument, position }) => {
@@ -98,7 +105,7 @@ function answerQuestions(connection: Connection, documents: TextDocuments<TextDo
   })
   connection.onHover(async ({ textDocument, position }) => {
     const question = await ask(textDocument.uri, position)
-    return question && hoverAt(question)
+    return question && hoverAt(question, log)
   })
   connection.onDefinition(async ({ textDocument, position }) => {
     const question = await ask(textDocument.uri, position)

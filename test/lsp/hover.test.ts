@@ -1,5 +1,5 @@
 /** What an editor tells about a line and a name: the sentences of `policy diff`, and the place of the declaration. */
-import { cp, mkdtemp, writeFile } from 'node:fs/promises'
+import { appendFile, cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -42,6 +42,43 @@ describe('what an editor tells', () => {
     const shown = await hover(RULES, twice, positionOf(twice, 'p, member, notes, read, '))
     expect(shown).to.include('This line alone\n- member gains read on notes (owner)')
     expect(shown).to.include('Without this line, every request would be decided alike.')
+  })
+
+  it('about a line is how many cells of policy matrix it decides', async () => {
+    const { stdout } = await sallyport(['policy', 'matrix', '--resource', 'orders', '--format', 'json'])
+    const place = `policy.csv:${positionOf(text, 'p, member, orders,   delete').line + 1}`
+    interface Cell {
+      readonly rules: readonly { readonly place: string }[]
+    }
+    const cells = (JSON.parse(stdout).rows as { cells: readonly Cell[] }[]).flatMap((row) => row.cells)
+    const decided = cells.filter(({ rules }) => rules.some((one) => one.place === place)).length
+    expect(decided).to.be.greaterThan(0)
+    expect(await hover(RULES, text, positionOf(text, 'p, member, orders,   delete'))).to.include(
+      `It decides ${decided} of ${cells.length} cells of sallyport policy matrix --resource orders.`,
+    )
+  })
+
+  it('about a line is when a request was decided by it last, where there is a log', async () => {
+    const line = 'p, member, notes,    list'
+    const at = positionOf(text, line)
+    expect(await hover(RULES, text, at)).to.not.match(/Last used|decision log/)
+    const { revision } = JSON.parse((await sallyport(['policy', 'matrix', '--format', 'json'])).stdout)
+    const record = (time: string, rule: string, of: string) =>
+      `${JSON.stringify({ record: 'decision', time, requestId: time, revision: of, method: 'GET', status: 200, outcome: 'allowed', rules: [rule] })}\n`
+    const rule = `policy.csv:${at.line + 1}`
+    await mkdir(join(editor.folder, 'data'))
+    const log = join(editor.folder, 'data/decisions.log')
+    await writeFile(log, record('2026-01-03T00:00:00.000Z', rule, '0000000000000000'))
+    expect(await hover(RULES, text, at)).to.include('No request in the decision log was decided by it as it is saved.')
+    await appendFile(log, record('2026-01-01T00:00:00.000Z', rule, revision))
+    await appendFile(log, record('2026-01-02T00:00:00.000Z', 'policy.csv:1', revision))
+    expect(await hover(RULES, text, at)).to.include('Last used 2026-01-01T00:00:00.000Z.')
+    // Typed above it, and not saved: the line has another number now, and its saved one in the log.
+    const typed = `# new\n${text}`
+    expect(await hover(RULES, typed, positionOf(typed, line))).to.include('Last used 2026-01-01T00:00:00.000Z.')
+    const changed = text.replace(line, 'p, member, notes,  read|list')
+    expect(await hover(RULES, changed, positionOf(changed, 'p, member, notes,  read|list'))).to.not.match(/Last used/)
+    await rm(log)
   })
 
   it('about a name is its meaning', async () => {

@@ -173,11 +173,27 @@ interface MatrixRequest extends Partial<Shown> {
 }
 
 /** Throws ToolError if rules name too many relations for a matrix. */
-export function buildMatrix(
-  reviewed: LoadedPolicy,
-  { resources, columns, only, relations, now, holding = [] }: MatrixRequest,
-): Matrix {
+export function buildMatrix(reviewed: LoadedPolicy, request: MatrixRequest): Matrix {
   const { policy, blocked, files, blockedFile } = reviewed
+  const { resources, columns, now, holding = [] } = request
+  const rows = decideRows(reviewed, request)
+  return {
+    revision: revisionOf(files, blockedFile),
+    conditions: holding,
+    columns: columns.map((column) => ({ ...column, description: describeColumn(reviewed, column) })),
+    rows,
+    rules: textsOf(rows, files['policy.csv'].text),
+    at: now,
+    reviewed: { policy, blocked },
+    guarantees: guaranteesOf(policy, columns, new Prover(policy, resources, now)),
+  }
+}
+
+/** Throws ToolError if rules name too many relations for a matrix, and for one of too many cells. */
+export function decideRows(
+  { policy, blocked }: Pick<LoadedPolicy, 'policy' | 'blocked'>,
+  { resources, columns, only, relations, now, holding = [] }: MatrixRequest,
+): readonly MatrixRow[] {
   const callers = columns.map((column) => {
     return { caller: callerWith(policy, column.subjects), block: blocked.get(userOf(column) ?? '') }
   })
@@ -191,17 +207,7 @@ export function buildMatrix(
     return { plan, row: { ...describeRow(plan), cells } }
   })
   const byMethod = Map.groupBy(planned, ({ plan: { route, endpoint } }) => `${route.path} ${endpoint.operation}`)
-  const rows = [...byMethod.values()].flatMap(mergeRows)
-  return {
-    revision: revisionOf(files, blockedFile),
-    conditions: holding,
-    columns: columns.map((column) => ({ ...column, description: describeColumn(reviewed, column) })),
-    rows,
-    rules: textsOf(rows, files['policy.csv'].text),
-    at: now,
-    reviewed: { policy, blocked },
-    guarantees: guaranteesOf(policy, columns, new Prover(policy, resources, now)),
-  }
+  return [...byMethod.values()].flatMap(mergeRows)
 }
 
 /** More take more memory than a process has: some kilobytes each, in all forms of the output. */
