@@ -253,6 +253,16 @@ describe('the console among hostile names and lost connections', () => {
     await close()
   })
 
+  it('keeps the e-mail address that was typed when a sign-in is refused', async () => {
+    const { page, close } = await openConsole(browser, server, {})
+    await page.getByLabel('E-mail').fill('ada@example.com')
+    await page.getByLabel('Password', { exact: true }).fill('wrong')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('alert').filter({ hasText: /\w/ }).waitFor()
+    expect(await page.getByLabel('E-mail').inputValue()).to.equal('ada@example.com')
+    await close()
+  })
+
   it('gives back the tokens that come after a sign-out', async () => {
     const { page, close } = await openConsole(browser, server, { as: 'audrey' })
     await page.getByText('nobody changes a user without credentials').waitFor()

@@ -13,7 +13,15 @@ interface FieldProps {
   readonly onInput?: (value: string) => void
 }
 
-export function Field({ label, type = 'text', onInput, isRequired = false, isFilter = false, ...rest }: FieldProps) {
+export function Field({
+  label,
+  type = 'text',
+  value,
+  onInput,
+  isRequired = false,
+  isFilter = false,
+  ...rest
+}: FieldProps) {
   return (
     <label class="field">
       <span>{label}</span>
@@ -22,6 +30,8 @@ export function Field({ label, type = 'text', onInput, isRequired = false, isFil
         type={type as 'text'}
         spellcheck={false}
         {...{ autocomplete: 'off', ...rest }}
+        // What nobody follows stays as it is typed, however often the page is drawn.
+        {...(onInput ? { value } : { defaultValue: value })}
         required={isRequired}
         data-filter={isFilter || undefined}
         onInput={onInput && ((event) => onInput(event.currentTarget.value))}
