@@ -21,16 +21,19 @@ export interface ConsoleOpenId {
   readonly parameters: readonly (readonly [name: string, value: string])[]
 }
 
-interface Beside {
+interface OtherSettings {
   readonly demo: boolean
   readonly ownPort: number
   readonly openId: OpenIdSettings | undefined
 }
 
-type Setting = (name: string) => string | undefined
+type ReadSetting = (name: string) => string | undefined
 
 /** Undefined without a console; the demo has one, at the port after its own. Throws ConfigError. */
-export function readConsolePlace(env: Setting, { demo, ownPort, openId: provider }: Beside): ConsolePlace | undefined {
+export function readConsolePlace(
+  env: ReadSetting,
+  { demo, ownPort, openId: provider }: OtherSettings,
+): ConsolePlace | undefined {
   const named = host('CONSOLE_HOST', env('CONSOLE_HOST') ?? '127.0.0.1')
   const openId = readOpenId(env, provider)
   const set = env('CONSOLE_PORT')
@@ -69,7 +72,7 @@ const OWN = [
   'request_uri',
 ]
 
-function readOpenId(env: Setting, provider: OpenIdSettings | undefined): ConsoleOpenId | undefined {
+function readOpenId(env: ReadSetting, provider: OpenIdSettings | undefined): ConsoleOpenId | undefined {
   const client = env('CONSOLE_OPENID_CLIENT')
   const [scope, parameters] = [env('CONSOLE_OPENID_SCOPE'), env('CONSOLE_OPENID_PARAMETERS')]
   if (client === undefined) {

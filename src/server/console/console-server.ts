@@ -39,14 +39,14 @@ const HEADERS: Readonly<Record<string, string>> = {
 }
 
 /** How people sign in: by a password of this server, at an OpenID provider, or both. */
-interface SignIn {
+interface WaysToSignIn {
   readonly password: boolean
   readonly openId: ConsoleOpenId | undefined
 }
 
 interface ConsoleSources {
   readonly files: ConsoleFiles
-  readonly signIn: SignIn
+  readonly signIn: WaysToSignIn
   /** The request handler of the public port. */
   readonly stages: RequestListener
   readonly timeouts?: ServerTimeouts | undefined
@@ -62,17 +62,17 @@ export function createConsoleServer({ files, signIn, stages, timeouts }: Console
   }, timeouts)
 }
 
-function signInFile(signIn: SignIn): ConsoleFile {
+function signInFile(signIn: WaysToSignIn): ConsoleFile {
   const bytes = Buffer.from(JSON.stringify(signIn))
   return { contentType: 'application/json', isKept: false, bytes, gzipped: gzipSync(bytes) }
 }
 
-type Headers = Readonly<Record<string, string>>
+type HeaderTexts = Readonly<Record<string, string>>
 
-function answer(files: ConsoleFiles, headers: Headers, request: IncomingMessage, response: ServerResponse): void {
+function answer(files: ConsoleFiles, headers: HeaderTexts, request: IncomingMessage, response: ServerResponse): void {
   const [path = ''] = (request.url ?? '').split('?')
   const file = files.get(path)
-  const refuse = (status: number, sentence: string, more: Headers = {}) => {
+  const refuse = (status: number, sentence: string, more: HeaderTexts = {}) => {
     const type = { 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'no-store' }
     response.writeHead(status, { ...headers, ...more, ...type })
     response.end(`${sentence}\n`)
@@ -84,7 +84,7 @@ function answer(files: ConsoleFiles, headers: Headers, request: IncomingMessage,
 
 function send(
   { contentType, isKept, bytes, gzipped }: ConsoleFile,
-  headers: Headers,
+  headers: HeaderTexts,
   request: IncomingMessage,
   response: ServerResponse,
 ) {

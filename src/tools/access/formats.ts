@@ -6,7 +6,8 @@ import { count, jsonOfLines, table, wrap } from '../../present/text.ts'
 import type { AccessChange, AccessComparison } from './compare.ts'
 import { grantText } from './granted-roles.ts'
 import type { ActionOf, OfReport } from './of.ts'
-import type { AccessReport, AccessRow } from './report.ts'
+import type { AccessReport } from './report.ts'
+import type { AccessRow } from './reviewed-line.ts'
 import type { UndecidedWho, WhoCan, WhoReport } from './who.ts'
 
 export const WHO_FORMATS = formatsOf((report: WhoReport) => ({

@@ -14,8 +14,8 @@ import type { ApiKey, Person } from '../../store/directory.ts'
 import type { LoadedPolicy } from '../load-policy.ts'
 import type { AccessOpened } from './granted-roles.ts'
 import { type AccessProgress, ObjectsInMemory } from './objects-in-memory.ts'
-import { type ActionOf, CallersReach, leftOutOf, type OfReport } from './of.ts'
-import { digestOfLines, reviewedLine } from './reviewed-line.ts'
+import { CallersReach, leftOutOf, type OfReport } from './of.ts'
+import { type AccessRow, digestOfLines, reviewedLine } from './reviewed-line.ts'
 import { recordsIn, workingKeys } from './who.ts'
 
 export interface AccessReportQuestion {
@@ -37,13 +37,6 @@ export interface AccessReport {
   readonly findings: readonly AccessFinding[]
   readonly leftOut: OfReport['leftOut']
   readonly undecided: readonly (OfReport['undecided'][number] & { readonly subject: string })[]
-}
-
-export interface AccessRow extends Omit<ActionOf, 'ids'> {
-  readonly resource: string
-  readonly subject: string
-  readonly key: string | null
-  readonly roles: readonly string[]
 }
 
 interface AccessFinding {

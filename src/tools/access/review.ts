@@ -118,14 +118,14 @@ function headOf(by: string, key: string, { time, reason, revision, digest }: Sig
 /** In characters. */
 const LONGEST_REASON = 1000
 
-interface Decided {
+interface DecidedLines {
   readonly confirmed: readonly number[]
   readonly revoked: readonly number[]
   /** The id of the reviewer as a caller. */
   readonly own: string
 }
 
-function refuseNumbers(lines: readonly ReviewedLine[], { confirmed, revoked, own }: Decided): void {
+function refuseNumbers(lines: readonly ReviewedLine[], { confirmed, revoked, own }: DecidedLines): void {
   if (confirmed.length + revoked.length === 0) throw new ToolError('nothing is decided: give --confirm or --revoke')
   const last = Math.max(confirmed.at(-1) ?? 0, revoked.at(-1) ?? 0)
   if (last > lines.length) throw new ToolError(`the report has no line ${last}: it has ${lines.length}`)

@@ -1,6 +1,14 @@
 /** What a review of access looks at of each row of a report, and the digest that names the report by it. */
 import { createHash } from 'node:crypto'
-import type { AccessRow } from './report.ts'
+import type { ActionOf } from './of.ts'
+
+/** Of a report of access: what one caller can do with the objects of a resource. */
+export interface AccessRow extends Omit<ActionOf, 'ids'> {
+  readonly resource: string
+  readonly subject: string
+  readonly key: string | null
+  readonly roles: readonly string[]
+}
 
 /** What is reviewed of a row: who may do what, and not on how many objects. */
 export interface ReviewedLine extends Pick<AccessRow, 'resource' | 'action' | 'subject' | 'key' | 'roles' | 'when'> {

@@ -1,9 +1,10 @@
 /** A matrix names the guarantees of each cell, and the cells are as they say. */
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { ROOT, sallyport } from '../../command.ts'
+import { removeFolder } from '../../ends-with-tests.ts'
 
 const GUARANTEES = `- name: nobody without credentials changes a user
   never: { subjects: [anonymous], resource: users, actions: [update] }
@@ -46,7 +47,7 @@ describe('the guarantees of the cells of a matrix', () => {
     expect(code, stderr).to.equal(0)
     matrix = JSON.parse(stdout)
   })
-  after(() => rm(folder, { recursive: true }))
+  after(() => removeFolder(folder))
 
   it('say which callers, and under which terms', () => {
     const [never, balances, always, apart] = matrix.guarantees.map(({ about, status }) => ({ status, about }))
