@@ -69,4 +69,21 @@ describe('the access matrix in the console', () => {
     expect(await page.locator('[role=gridcell]:focus').getAttribute('aria-colindex')).to.equal('1')
     await close()
   })
+
+  it('keeps the focus of a cell that is scrolled out of sight, and Tab leads to it', async () => {
+    const { page, close } = await openConsole(browser, server, { as: 'audrey', path: '/access?caller=support' })
+    await page.setViewportSize({ width: 1440, height: 400 })
+    const grid = page.getByRole('grid')
+    await page.getByRole('gridcell').first().focus()
+    await page.locator('.window').evaluate((box) => {
+      box.scrollTop = box.scrollHeight
+    })
+    const rows = await grid.getAttribute('aria-rowcount')
+    await page.locator(`[role=row][aria-rowindex="${rows}"]`).waitFor()
+    expect(await page.locator('[role=row][aria-rowindex="5"]').count()).to.equal(0)
+    expect(await page.locator('[role=gridcell][tabindex="0"]').count()).to.equal(1)
+    await page.keyboard.press('ArrowDown')
+    await page.locator('[role=row][aria-rowindex="3"] [role=gridcell]:focus').waitFor()
+    await close()
+  })
 })

@@ -69,6 +69,8 @@ export function Windowed<T>({ label, rows, columns, keyOf, open, opened, act, go
 
   const first = Math.max(0, Math.floor(seen.top / ROW_PIXELS) - SPARE)
   const last = Math.min(rows.length, Math.ceil((seen.top + seen.height) / ROW_PIXELS) + SPARE)
+  // The row of the cell that the Tab key reaches exists always, and keeps its focus while it is out of sight.
+  const rowsShown = rows.flatMap((row, r) => ((r >= first && r < last) || r === at.row ? [{ row, r }] : []))
   const template = columns.map(({ width }) => `minmax(${width}px, ${width}fr)`).join(' ')
   const width = columns.reduce((sum, column) => sum + column.width, 0)
   const shown = columnsInSight(columns, seen, at.column)
@@ -111,13 +113,13 @@ export function Windowed<T>({ label, rows, columns, keyOf, open, opened, act, go
           ))}
         </div>
         <div role="rowgroup" style={{ height: `${rows.length * ROW_PIXELS}px` }}>
-          {rows.slice(first, last).map((row, i) => (
+          {rowsShown.map(({ row, r }) => (
             <div
               key={keyOf(row)}
               role="row"
               class="line"
-              aria-rowindex={first + i + 2}
-              style={{ gridTemplateColumns: template, top: `${(first + i) * ROW_PIXELS}px` }}
+              aria-rowindex={r + 2}
+              style={{ gridTemplateColumns: template, top: `${r * ROW_PIXELS}px` }}
             >
               {shown.map(({ column, at: c }) => (
                 <div
@@ -125,9 +127,9 @@ export function Windowed<T>({ label, rows, columns, keyOf, open, opened, act, go
                   role="gridcell"
                   aria-colindex={c + 1}
                   style={placeOf(c)}
-                  tabIndex={at.row === first + i && at.column === c ? 0 : -1}
-                  class={classOf(column, row, opened?.row === first + i && opened.column === c)}
-                  onFocus={() => setSpot({ row: first + i, column: c })}
+                  tabIndex={at.row === r && at.column === c ? 0 : -1}
+                  class={classOf(column, row, opened?.row === r && opened.column === c)}
+                  onFocus={() => setSpot({ row: r, column: c })}
                   onClick={() => open(row, c)}
                 >
                   {column.show(row)}
