@@ -1,9 +1,10 @@
 /** People of an OpenID provider sign in to the console with its own page, in a window beside it. */
 import { expect } from 'chai'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page, Route } from 'playwright-core'
 import { AUDIENCE, startProvider } from '../../examples/openid-provider.ts'
 import { startChromium } from '../chromium.ts'
 import { startTestServer, type TestServer } from '../server.ts'
+import { until } from '../until.ts'
 import { openConsole } from './open-console.ts'
 
 const ROLES = `
@@ -13,6 +14,8 @@ auditor: { description: Sees., claims: [/groups/audit] }
 admin: { description: Runs., privileged: true }
 pdp-client: { description: Asks. }
 `
+
+const ANY_ORIGIN = { 'Access-Control-Allow-Origin': '*' }
 
 describe('the sign-in of the console at an OpenID provider', () => {
   let browser: Browser
@@ -134,6 +137,75 @@ describe('the sign-in of the console at an OpenID provider', () => {
       .waitFor()
     await close()
   })
+
+  it('a renewed token that is refused too ends the session, and is not renewed again', async () => {
+    const { page, close } = await openConsole(browser, server, { path: '/ask' })
+    await signInAtProvider(page, 'zoe')
+    let renewals = 0
+    page.on('request', (one) => {
+      if (one.postData()?.includes('grant_type=refresh_token')) renewals += 1
+    })
+    await page.route('**/policy/v1/**', (route) => route.fulfill({ status: 401, json: {} }))
+    await page.getByLabel('Path').fill('/api/orders')
+    await page.getByRole('button', { name: 'Explain' }).click()
+    await page.getByText('Your session has ended.').waitFor()
+    expect(renewals).to.equal(1)
+    await close()
+  })
+
+  it('a renewal that fails once is tried again, and the question is answered', async () => {
+    const { page, close } = await openConsole(browser, server, { path: '/ask' })
+    await signInAtProvider(page, 'zoe')
+    const away = { status: 503, json: { error: 'temporarily_unavailable' }, headers: ANY_ORIGIN }
+    const failures: Readonly<Record<string, (route: Route) => Promise<void>>> = {
+      '/api/orders': (route) => route.abort(),
+      '/api/orders/{id}': (route) => route.fulfill(away),
+    }
+    for (const [path, fail] of Object.entries(failures)) {
+      await page.route(`${provider.issuer}/token`, fail, { times: 1 })
+      await refuse(page, 2)
+      await page.getByLabel('Path').fill(path)
+      const renewed = page.waitForResponse(async (one) => one.url() === `${provider.issuer}/token` && one.ok())
+      await page.getByRole('button', { name: 'Explain' }).click()
+      await renewed
+      await page.getByRole('article', { name: 'Explanation' }).getByText(path).first().waitFor()
+      expect(await page.getByText('Your session has ended.').count()).to.equal(0)
+    }
+    await close()
+  })
+
+  it('a provider that answers nonsense leads nowhere, and the page says why', async () => {
+    const cases: readonly (readonly [object, string])[] = [
+      [{ authorization_endpoint: 'javascript:alert(1)' }, 'its `authorization_endpoint` is not an address of https:'],
+      [{ authorization_endpoint: undefined }, 'its `authorization_endpoint` is not an address of https:'],
+      [{ token_endpoint: 'http://127.0.0.2/token' }, 'its token endpoint is at http://127.0.0.2, and the console asks'],
+      [{ issuer: 'http://127.0.0.2' }, 'property does not match the expected value'],
+    ]
+    const { page, close } = await openConsole(browser, server)
+    const discovery = `${provider.issuer}/.well-known/openid-configuration`
+    const right = JSON.parse(await (await fetch(discovery)).text())
+    for (const [wrong, sentence] of cases) {
+      await page.route(discovery, (route) => route.fulfill({ json: { ...right, ...wrong }, headers: ANY_ORIGIN }))
+      const window = await openWindow(page)
+      await page.getByRole('alert').getByText(sentence).waitFor()
+      await until(async () => window.isClosed())
+      await page.unrouteAll()
+    }
+    await close()
+  })
+
+  it('of two clicks on the button, the last window counts, and the first one leads nowhere', async () => {
+    const { page, close } = await openConsole(browser, server)
+    const discovery = `${provider.issuer}/.well-known/openid-configuration`
+    const held: Route[] = []
+    await page.route(discovery, (route) => void held.push(route), { times: 1 })
+    const first = await openWindow(page)
+    await until(async () => held.length === 1)
+    await signInAtProvider(page, 'zoe')
+    await Promise.all([first.waitForEvent('close'), held[0]?.continue()])
+    expect(await page.locator('.email').innerText()).to.equal('zoe')
+    await close()
+  })
 })
 
 async function openWindow(page: Page): Promise<Page> {
@@ -161,8 +233,12 @@ async function signInAtProvider(page: Page, login: string): Promise<void> {
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
 }
 
-async function refuseOnce(page: Page): Promise<void> {
-  await page.route('**/policy/v1/**', (route) => route.fulfill({ status: 401, json: {} }), { times: 1 })
+function refuseOnce(page: Page): Promise<void> {
+  return refuse(page, 1)
+}
+
+async function refuse(page: Page, times: number): Promise<void> {
+  await page.route('**/policy/v1/**', (route) => route.fulfill({ status: 401, json: {} }), { times })
 }
 
 async function kept(context: BrowserContext, page: Page) {

@@ -4,7 +4,7 @@
  */
 import { createStore } from '../parts/store.ts'
 import { type Problem, problemIn } from './problem.ts'
-import { authorization, currentToken, renew, signedIn } from './session.ts'
+import { accepted, authorization, currentToken, renew, signedIn } from './session.ts'
 
 /** Answers that come from a command. */
 export interface Told<T> {
@@ -58,6 +58,7 @@ export async function askFor(path: string, body?: object, signal?: AbortSignal):
     signal?.throwIfAborted()
     if (token === undefined) throw refusedHere(401, 'You have signed out: it was not asked again.')
     const answer = await fetch(path, request(token, body, signal)).catch(() => undefined)
+    if (answer && answer.status !== 401) accepted(token)
     signal?.throwIfAborted()
     if (isAct(path, body)) await refuseAgain(answer)
     const again = await whyAgain(answer, token)

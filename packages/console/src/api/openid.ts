@@ -15,9 +15,10 @@ import { CHANNEL } from './signed-in.ts'
  */
 export async function signInAt(way: OpenIdSignIn, window: Window, signal: AbortSignal): Promise<Grant> {
   const provider = await providerOf(way)
+  signal.throwIfAborted()
   const verifier = oauth.generateRandomCodeVerifier()
   const asked = { state: oauth.generateRandomState(), nonce: oauth.generateRandomNonce() }
-  const address = new URL(provider.server.authorization_endpoint ?? '')
+  const address = addressOf(provider, 'authorization_endpoint')
   const parameters = {
     client_id: way.client,
     redirect_uri: location.origin + SIGNED_IN,
@@ -45,7 +46,11 @@ export async function signInAt(way: OpenIdSignIn, window: Window, signal: AbortS
     expectedNonce: asked.nonce,
     requireIdToken: true,
   })
-  return grantOf(provider, tokens, personIn(oauth.getValidatedIdTokenClaims(tokens)))
+  const grant = grantOf(provider, tokens, personIn(oauth.getValidatedIdTokenClaims(tokens)))
+  if (!signal.aborted) return grant
+  // Signed in another way meanwhile.
+  await grant.giveBack().catch(() => undefined)
+  throw signal.reason
 }
 
 interface Provider {
@@ -60,7 +65,20 @@ async function providerOf({ issuer, client }: OpenIdSignIn): Promise<Provider> {
   const options = { [oauth.allowInsecureRequests]: url.protocol === 'http:' }
   const found = await oauth.discoveryRequest(url, options)
   const server = await oauth.processDiscoveryResponse(url, found)
-  return { server, client: { client_id: client }, options }
+  const provider = { server, client: { client_id: client }, options }
+  const { origin } = addressOf(provider, 'token_endpoint')
+  // The Content-Security-Policy of the page.
+  if (origin !== url.origin)
+    throw new Error(`its token endpoint is at ${origin}, and the console asks ${url.origin} alone`)
+  return provider
+}
+
+/** A browser must not be led to an address that runs code, such as `javascript:`. */
+function addressOf({ server, options }: Provider, name: 'authorization_endpoint' | 'token_endpoint'): URL {
+  const url = URL.parse(String(server[name]))
+  const protocols = options[oauth.allowInsecureRequests] ? ['https:', 'http:'] : ['https:']
+  if (!url || !protocols.includes(url.protocol)) throw new Error(`its \`${name}\` is not an address of ${protocols[0]}`)
+  return url
 }
 
 /** What the provider said to the window of this sign-in. */
@@ -72,6 +90,7 @@ function handedOver(state: string, signal: AbortSignal): Promise<URLSearchParams
       if (answer.get('state') === state) resolve(answer)
     }
     signal.addEventListener('abort', () => reject(signal.reason))
+    if (signal.aborted) reject(signal.reason)
   })
   return come.finally(() => channel.close())
 }
@@ -93,6 +112,12 @@ export function saidBy(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
+/** All else may be better a moment later. */
+function isRefusal(error: unknown): boolean {
+  if (error instanceof oauth.WWWAuthenticateChallengeError) return true
+  return error instanceof oauth.ResponseBodyError && error.status < 500 && error.status !== 429
+}
+
 function grantOf(provider: Provider, tokens: oauth.TokenEndpointResponse, person: PersonOfProvider): Grant {
   const { server, client, options } = provider
   const { access_token: token, refresh_token: next } = tokens
@@ -107,7 +132,7 @@ function grantOf(provider: Provider, tokens: oauth.TokenEndpointResponse, person
         const given = await oauth.processRefreshTokenResponse(server, client, response)
         return grantOf(provider, { refresh_token: next, ...given }, person)
       } catch (error) {
-        if (error instanceof oauth.ResponseBodyError) return undefined
+        if (isRefusal(error)) return undefined
         throw error
       }
     },

@@ -31,6 +31,8 @@ export const session = createStore<SessionState>({ kind: 'none' })
 
 let grant: Grant | undefined
 let renewing: Promise<void> | undefined
+/** From a renewal, and no answer has accepted it yet. */
+let untried: string | undefined
 
 export function open(given: Grant): void {
   // Somebody else must find nothing of the one before.
@@ -58,9 +60,19 @@ export async function currentToken(person: string | undefined): Promise<string |
   return signedIn() === person ? grant?.token : undefined
 }
 
+export function accepted(token: string): void {
+  if (untried === token) untried = undefined
+}
+
 /** After a 401 to this token: gets another one, or asks for a sign-in. */
 export async function renew(refused: string): Promise<void> {
   if (grant?.token !== refused) return
+  // The next one would be refused too, without end: tokens for another API are.
+  if (untried === refused) {
+    void grant.giveBack().catch(() => undefined)
+    endSession(grant)
+    return
+  }
   renewing ??= renewNow(grant).finally(() => {
     renewing = undefined
   })
@@ -75,8 +87,13 @@ async function renewNow(before: Grant): Promise<void> {
     return
   }
   grant = given
-  const { email, person } = before
-  if (!given) session.set({ kind: 'ended', email, person })
+  untried = given?.token
+  if (!given) endSession(before)
+}
+
+function endSession({ email, person }: Person): void {
+  grant = undefined
+  session.set({ kind: 'ended', email, person })
 }
 
 function nextChange(): Promise<void> {

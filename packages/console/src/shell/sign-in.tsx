@@ -76,7 +76,12 @@ function ProviderButton({ way }: { readonly way: OpenIdSignIn }) {
 
 /** Undefined when signed in. */
 async function providerFailureOf(way: OpenIdSignIn, window: Window, signal: AbortSignal): Promise<string | undefined> {
-  const { signInAt, saidBy } = await import('../api/openid.ts')
+  const loaded = await import('../api/openid.ts').catch(() => undefined)
+  if (!loaded) {
+    window.close()
+    return 'The server does not answer; try again.'
+  }
+  const { signInAt, saidBy } = loaded
   try {
     open(await signInAt(way, window, signal))
     return undefined
