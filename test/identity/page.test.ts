@@ -7,14 +7,14 @@ import { program } from '../programs.ts'
 
 const PROVIDER = 'npx node examples/openid-provider.ts 4000'
 const WITH_PROVIDER =
-  'PORT=3001 ADMIN_PORT=9091 DATA_DIR=company OIDC_ISSUER=http://127.0.0.1:4000 OIDC_AUDIENCE=https://api.example.com OIDC_ROLES_CLAIM=groups npm run -s sallyport -- serve'
+  'PORT=3005 ADMIN_PORT=9091 DATA_DIR=company OIDC_ISSUER=http://127.0.0.1:4000 OIDC_AUDIENCE=https://api.example.com OIDC_ROLES_CLAIM=groups npm run -s sallyport -- serve'
 
 describe('docs/identity.md', () => {
   let page: PlayedPage
   before(async () => {
     program('curl')
     page = await playPage('docs/identity.md', ['npm start', PROVIDER, WITH_PROVIDER], {
-      ports: ['4000', '3001', '9091'],
+      ports: ['4000', '3005', '9091'],
     })
   })
   after(() => page.stop())
