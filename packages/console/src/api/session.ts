@@ -68,11 +68,7 @@ export function accepted(token: string): void {
 export async function renew(refused: string): Promise<void> {
   if (grant?.token !== refused) return
   // The next one would be refused too, without end: tokens for another API are.
-  if (untried === refused) {
-    void grant.giveBack().catch(() => undefined)
-    endSession(grant)
-    return
-  }
+  if (untried === refused) return endSession(grant)
   renewing ??= renewNow(grant).finally(() => {
     renewing = undefined
   })
