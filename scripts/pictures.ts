@@ -65,7 +65,7 @@ export const PICTURES: Readonly<Record<string, Picture>> = {
       await page.keyboard.press('ArrowUp')
       await page.keyboard.press('Home')
       await page.keyboard.type(RULE)
-      await page.getByText(/member gains list on users/).waitFor()
+      await page.locator('li', { hasText: 'member gains list on users' }).waitFor()
     },
   },
   tests: {

@@ -43,7 +43,7 @@ const MATRIX_ROOMS = [
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
   cli: 4550,
-  tools: 29000,
+  tools: 29100,
   server: 10850,
   analysis: 4950,
   config: 620,
@@ -57,7 +57,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   resources: 4350,
   present: 650,
   base: 1200,
-  lsp: 1650,
+  lsp: 1600,
 }
 
 /** Files that do one job each and don't know one another; only the file that composes them does. */
@@ -301,7 +301,7 @@ describe('architecture', () => {
     )
     const lines = files.reduce((sum, name) => sum + codeLines(readFileSync(join(folder, name), 'utf8')), 0)
     expect(files.length).to.be.greaterThan(30)
-    expect(overBudget(new Map([['console', lines]]), { console: 5750 })).to.deep.equal([])
+    expect(overBudget(new Map([['console', lines]]), { console: 5800 })).to.deep.equal([])
   })
 
   it('a room that grows, or a new room, would be found', () => {

@@ -258,7 +258,10 @@ Exit code: 0, or 1 for a change that --fail-on names, or 2 when the policies cou
     .addOption(AT)
     .addOption(formats('text', 'json', 'markdown', 'html'))
     .addOption(new Option('--fail-on <direction>', 'exit with 1 if there is such a change').choices(FAIL_ON_DIRECTION))
-    .action(async (before, after, { format, failOn, ...flags }) => {
+    .option('--lines', 'with --format json: also what each changed line of NEW means by itself, 20 of each file')
+    .action(async (before, after, { format, failOn, lines, ...flags }) => {
+      const { ToolError } = await import('../../tools/load-policy.ts')
+      if (lines && format !== 'json') throw new ToolError('--lines is for JSON alone: write `--format json --lines`')
       const { DIFF_FORMATS } = await import('../../tools/diff/formats.ts')
       const { readSide } = await import('../../tools/diff/revision.ts')
       const { fails, reportOn } = await import('../../analysis/diff/compare-policies.ts')
@@ -268,7 +271,9 @@ Exit code: 0, or 1 for a change that --fail-on names, or 2 when the policies cou
       const read = (side: string) => readSide(placeOf(side), policies, resources)
       const sides = { before: await read(before), after: await read(after) }
       const report = reportOn({ before, after }, sides, { resources, now })
-      printReport(format, DIFF_FORMATS[format](report))
+      const { linesOf } = await import('../../tools/diff/line-meanings.ts')
+      const told = lines ? { ...report, lines: linesOf(sides, { resources, now }) } : report
+      printReport(format, DIFF_FORMATS[format](told))
       if (failOn && fails(report, failOn)) setExitCode(1)
     })
 }

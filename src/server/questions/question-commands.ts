@@ -155,7 +155,7 @@ export function commandOf(name: string, asked: QuestionBody): CommandLine {
 }
 
 export function diffOf(before: string, after: string): readonly string[] {
-  return ['policy', 'diff', '--format=json', '--', before, after]
+  return ['policy', 'diff', '--format=json', '--lines', '--', before, after]
 }
 
 function optionOf(option: string, value: Json | undefined): readonly string[] {

@@ -25,8 +25,12 @@ import { chooserHtml, keyHtml, type Page, phraseHtml } from '../../present/page.
 import { markdownText, type Phrase, plainText, say } from '../../present/phrase.ts'
 import { formatsOf, type Paragraph } from '../../present/report.ts'
 import { wrap } from '../../present/text.ts'
+import type { MeaningOfLine } from './line-meanings.ts'
 
-export const DIFF_FORMATS = formatsOf((diff: PolicyDiff) => {
+/** `lines`: where they were asked for. */
+type ToldDiff = PolicyDiff & { readonly lines?: readonly MeaningOfLine[] }
+
+export const DIFF_FORMATS = formatsOf((diff: ToldDiff) => {
   const { names, sameText, changes, refusals } = diff
   const refused = refusals.map(({ said }) => said)
   const counts = countsOf(diff)
@@ -54,7 +58,8 @@ export const DIFF_FORMATS = formatsOf((diff: PolicyDiff) => {
     json: () => {
       const { before, after } = names
       const head = { old: before, new: after, equivalent: changes.length === 0, sameText, counts }
-      return { ...head, refused: refused.map(plainText), changes: changes.map(changeJson) }
+      const told = { ...head, refused: refused.map(plainText), changes: changes.map(changeJson) }
+      return diff.lines ? { ...told, lines: diff.lines } : told
     },
     html: (): Page => {
       const key = (direction: Direction) => `${SIGNS[direction]} ${direction}`

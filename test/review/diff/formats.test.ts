@@ -35,6 +35,49 @@ describe('a policy diff in JSON', () => {
     })
   }
 
+  it('has what each changed line means by itself, where it is asked for', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
+    await cp(POLICIES, folder, { recursive: true })
+    const file = join(folder, 'policy.csv')
+    const text = await readFile(file, 'utf8')
+    const widening = 'p, member, users, list, any, public, allow'
+    const lines = [...text.replace('p, member, accounts, list|read', 'p, member, accounts, read').split('\n')]
+    lines.splice(-2, 0, '# a remark', widening, 'p, suport, notes, read, any, *, allow'.replace('suport', 'support'))
+    await writeFile(file, lines.join('\n'))
+    const { stdout } = await policyDiff(POLICIES, folder, '--format', 'json', '--lines')
+    const json = JSON.parse(stdout)
+    expect(validate(json), JSON.stringify(validate.errors)).to.equal(true)
+    const placeOf = (start: string) => lines.findIndex((line) => line.startsWith(start)) + 1
+    const told: readonly { file: string; line: number; says: readonly string[] }[] = json.lines
+    expect(told.map((one) => [one.file, one.line, one.says[0]])).to.deep.equal([
+      [
+        'policy.csv',
+        placeOf('p, member, accounts, read'),
+        'narrows: member (also: support) loses list on accounts (owner)',
+      ],
+      [
+        'policy.csv',
+        placeOf(widening),
+        'widens: member gains list on users (any), only fields id, displayName and bio',
+      ],
+      ['policy.csv', placeOf('p, support, notes'), 'widens: support gains read on notes (any, had owner)'],
+    ])
+    // Each is the diff from the files without that line.
+    await writeFile(join(folder, 'policy.csv'), lines.toSpliced(placeOf(widening) - 1, 1).join('\n'))
+    const without = await mkdtemp(join(tmpdir(), 'sallyport-'))
+    await cp(folder, without, { recursive: true })
+    await writeFile(file, lines.join('\n'))
+    const alone = JSON.parse((await policyDiff(without, folder, '--format', 'json')).stdout)
+    const sentences = alone.changes.map(({ sentence }: { sentence: string }) => sentence)
+    expect(told[1]?.says.map((one) => one.replace(/^[a-z ]+: /, ''))).to.deep.equal(sentences)
+    expect((await policyDiff(POLICIES, folder, '--format', 'json')).stdout).to.not.contain('"lines"')
+    expect(await policyDiff(POLICIES, folder, '--lines'))
+      .to.have.nested.property('error.message')
+      .that.matches(/--lines is for JSON alone/)
+    await removeFolder(folder)
+    await removeFolder(without)
+  })
+
   it('that has something else in it does not', () => {
     const json = JSON.parse(diffJson(reportOnEdits(CASES['limits change']?.edits ?? {})))
     expect(validate({ ...json, more: 1 })).to.equal(false)

@@ -178,6 +178,15 @@ export interface Diff {
   readonly changes: readonly Change[]
   /** Why there is nothing to compare. */
   readonly refused: readonly string[]
+  /** What each changed line means by itself; some of them. */
+  readonly lines?: readonly MeaningOfLine[]
+}
+
+export interface MeaningOfLine {
+  readonly file: string
+  /** From 1. */
+  readonly line: number
+  readonly says: readonly string[]
 }
 
 export interface Drafted {

@@ -1,6 +1,6 @@
 /** A copy of the files to change: findings while typing, and beside them what the change means. Nothing is put in force. */
 import { useEffect, useState } from 'preact/hooks'
-import type { Drafted, Finding, PolicyFiles } from '../api/types.ts'
+import type { Drafted, Finding, MeaningOfLine, PolicyFiles } from '../api/types.ts'
 import { type Answer, useAnswer } from '../api/use-answer.ts'
 import { Answered } from '../parts/answered.tsx'
 import { Choice } from '../parts/field.tsx'
@@ -47,6 +47,7 @@ interface DeskProps {
 }
 
 const NO_FINDINGS: readonly Finding[] = []
+const NO_MEANINGS: readonly MeaningOfLine[] = []
 
 function Desk({ begun, changed, latest }: DeskProps) {
   const { query } = useAddress()
@@ -58,7 +59,7 @@ function Desk({ begun, changed, latest }: DeskProps) {
   const files = useQuiet(changed)
   const question = { path: '/policy/v1/draft', body: { files }, key: keyOf(files) }
   const answer = useAnswer<Drafted>(Object.keys(files).length > 0 ? question : undefined)
-  const findings = useLast(answer)
+  const { findings, meanings } = useLast(answer)
   const show = (finding: Finding) => {
     setFilter('file', nameOf(finding))
     setGoal({ line: finding.line })
@@ -92,6 +93,7 @@ function Desk({ begun, changed, latest }: DeskProps) {
           name={name}
           text={(name in changed ? changed[name] : begun.files[name]) ?? ''}
           findings={findings[name] ?? NO_FINDINGS}
+          meanings={meanings[name] ?? NO_MEANINGS}
           goal={goal}
           onChange={(text) => change(name, text)}
         />
@@ -139,14 +141,26 @@ function keyOf(files: object): string {
   return String(number)
 }
 
-type ByFile = Readonly<Partial<Record<string, readonly Finding[]>>>
+type ByFile<T> = Readonly<Partial<Record<string, readonly T[]>>>
 
-/** By file; those of the last answer stay until the next one is there. */
-function useLast(answer: Answer<Drafted>): ByFile {
-  const [last, setLast] = useState<ByFile>({})
+interface Judged {
+  readonly findings: ByFile<Finding>
+  readonly meanings: ByFile<MeaningOfLine>
+}
+
+const UNJUDGED: Judged = { findings: {}, meanings: {} }
+
+/** Those of the last answer stay until the next one is there. */
+function useLast(answer: Answer<Drafted>): Judged {
+  const [last, setLast] = useState(UNJUDGED)
   useEffect(() => {
-    if (answer.kind === 'none') setLast({})
-    if (answer.kind === 'told') setLast(Object.groupBy(answer.value.check.result.findings, nameOf))
+    if (answer.kind === 'none') setLast(UNJUDGED)
+    if (answer.kind !== 'told') return
+    const { check, diff } = answer.value
+    setLast({
+      findings: Object.groupBy(check.result.findings, nameOf),
+      meanings: Object.groupBy(diff?.result.lines ?? [], ({ file }) => file),
+    })
   }, [answer])
   return last
 }

@@ -6,11 +6,14 @@ import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
 import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from '@codemirror/lint'
 import { EditorState } from '@codemirror/state'
 import { EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view'
-import type { Finding } from '../api/types.ts'
+import type { Finding, MeaningOfLine } from '../api/types.ts'
+import { lineMeanings, showMeanings } from './line-meanings.ts'
 
 export interface Editor {
   /** Those of this text alone. */
   showFindings(findings: readonly Finding[]): void
+  /** Behind the lines of this text. */
+  showMeanings(meanings: readonly MeaningOfLine[]): void
   goTo(line: number): void
   remove(): void
 }
@@ -54,6 +57,7 @@ export function createEditor({ place, label, text, onChange }: EditorOptions): E
         lintGutter(),
         history(),
         highlightActiveLine(),
+        lineMeanings,
         keymap.of([...defaultKeymap, ...historyKeymap, ...lintKeymap]),
         EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
         EditorView.updateListener.of(({ docChanged }) => {
@@ -72,6 +76,7 @@ export function createEditor({ place, label, text, onChange }: EditorOptions): E
         ),
       )
     },
+    showMeanings: (meanings) => view.dispatch(showMeanings(meanings, view.state)),
     goTo: (line) => {
       const { from } = view.state.doc.line(within(line, view.state))
       view.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: 'center' }) })

@@ -1,18 +1,19 @@
 /** The editor of a file; CodeMirror loads with the first one. Another `name` is another text. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Finding } from '../api/types.ts'
+import type { Finding, MeaningOfLine } from '../api/types.ts'
 import type { Editor } from './editor.ts'
 
 interface LazyEditorProps {
   readonly name: string
   readonly text: string
   readonly findings: readonly Finding[]
+  readonly meanings: readonly MeaningOfLine[]
   /** The line to show; a new object shows it again. */
   readonly goal: { readonly line: number } | undefined
   readonly onChange: (text: string) => void
 }
 
-export function LazyEditor({ name, text, findings, goal, onChange }: LazyEditorProps) {
+export function LazyEditor({ name, text, findings, meanings, goal, onChange }: LazyEditorProps) {
   const place = useRef<HTMLDivElement>(null)
   const [editor, setEditor] = useState<Editor>()
   const [isLost, setLost] = useState(false)
@@ -38,6 +39,7 @@ export function LazyEditor({ name, text, findings, goal, onChange }: LazyEditorP
     }
   }, [name])
   useEffect(() => editor?.showFindings(findings), [editor, findings])
+  useEffect(() => editor?.showMeanings(meanings), [editor, meanings])
   useEffect(() => {
     if (goal) editor?.goTo(goal.line)
   }, [editor, goal])
