@@ -8,13 +8,13 @@ import { type PlayedPage, playPage } from '../page.ts'
 import { program } from '../programs.ts'
 
 const PAGE = 'docs/backup.md'
-const SECOND = 'PORT=3001 ADMIN_PORT=9091 DATA_DIR=drill/data POLICIES=drill/policies SCHEMAS=drill/schemas npm start'
+const SECOND = 'PORT=3005 ADMIN_PORT=9091 DATA_DIR=drill/data POLICIES=drill/policies SCHEMAS=drill/schemas npm start'
 
 describe(PAGE, () => {
   let page: PlayedPage
   before(async () => {
     program('curl')
-    page = await playPage(PAGE, ['npm start', SECOND], { ports: ['3001', '9091'] })
+    page = await playPage(PAGE, ['npm start', SECOND], { ports: ['3005', '9091'] })
   })
   after(() => page.stop())
 

@@ -30,7 +30,10 @@ const ALLOW: Readonly<Record<string, string>> = {
   '/.well-known/authzen-configuration': 'GET, HEAD, OPTIONS',
   '/access-requests': 'GET, HEAD, POST, OPTIONS',
   ...Object.fromEntries(
-    ['check', 'files', 'instances', 'proposals', 'versions'].map((one) => [`/policy/v1/${one}`, 'GET, HEAD, OPTIONS']),
+    ['check', 'files', 'grants', 'instances', 'matrices', 'proposals', 'versions'].map((one) => [
+      `/policy/v1/${one}`,
+      'GET, HEAD, OPTIONS',
+    ]),
   ),
   ...Object.fromEntries(
     [
@@ -49,6 +52,16 @@ const ALLOW: Readonly<Record<string, string>> = {
         'publish',
       ],
       ...['reject', 'replay', 'report', 'review', 'unblock', 'usage', 'version', 'who', 'withdraw'],
+      'approve-grant',
+      'break-glass',
+      'matrix-coverage',
+      'matrix-find',
+      'matrix-init',
+      'matrix-mutate',
+      'matrix-test',
+      'review-access',
+      'review-glass',
+      'revoke-grant',
     ].map((one) => [`/policy/v1/${one}`, 'POST, OPTIONS']),
   ),
   '/access/v1/evaluation': 'POST, OPTIONS',
