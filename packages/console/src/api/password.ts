@@ -30,7 +30,10 @@ async function grantFor(email: string, body: object): Promise<Grant | Problem> {
     token,
     renewed: async () => {
       const next = await grantFor(email, { refresh_token })
-      return 'token' in next ? next : undefined
+      if ('token' in next) return next
+      // A busy server refuses nobody.
+      if (next.status === 429 || next.status >= 500) throw new Error(next.sentence)
+      return undefined
     },
     giveBack: () => fetch('/api/tokens/current', { method: 'DELETE', headers: authorization(token) }),
   }
