@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import { sallyport } from '../command.ts'
 import { withRules } from '../policy-text.ts'
 import { startTestServer, type TestServer } from '../server.ts'
+import { until } from '../until.ts'
 
 const HEAD = ['method', 'path', 'object', 'anonymous', 'member', 'support']
 const ROWS = [
@@ -163,7 +164,8 @@ describe('matrices over HTTP', () => {
   })
 
   it('hold up no other question while they run', async () => {
-    const all = (await ask('matrix-init', {})).body
+    // A part of all cells: all of them take longer than the bound on a busy machine.
+    const all = (await ask('matrix-init', { roles: ['member'] })).body
     const ended: string[] = []
     const running = ask('matrix-test', { matrices: byName(all.matrices.result.matrices) }).then(({ status }) => {
       ended.push(`test ${status}`)
@@ -183,8 +185,8 @@ describe('matrices over HTTP', () => {
       const token = await other.token('ada', 'admin')
       const { status, body } = await other.ask('POST', '/policy/v1/matrix-test', { token, body: {} })
       expect([status, body.code]).to.deep.equal([503, 'read-too-long'])
-      // The next one finds no server of the run before.
-      expect((await other.ask('GET', '/policy/v1/check', { token })).status).to.equal(200)
+      // The next one finds no server of the run before. It may be late too, where the machine is busy.
+      await until(async () => (await other.ask('GET', '/policy/v1/check', { token })).status === 200)
     } finally {
       await unlink(long)
       await other.stop()

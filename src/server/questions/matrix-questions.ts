@@ -4,6 +4,7 @@
  */
 import { cp, mkdir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import { makeFolder } from '../../base/files/make-folder.ts'
 import { isWithin } from '../../base/files/project-file.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import { answerJson, commandOf, type QuestionBody } from './question-commands.ts'
@@ -91,7 +92,7 @@ async function copyMatrices({ asked, served }: MatrixRun, to: string): Promise<v
     await put(join(to, name), rows.map(lineOf).join(''))
   }
   for (const [name, text] of Object.entries((asked.bodies ?? {}) as Readonly<Record<string, string>>)) {
-    await mkdir(join(to, BODIES), { recursive: true })
+    await makeFolder(join(to, BODIES))
     await put(join(to, BODIES, name), text)
   }
 }
