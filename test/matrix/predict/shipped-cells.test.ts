@@ -1,5 +1,7 @@
 /** Under the shipped policy the predictor says what the server answers over HTTP, in every cell. */
 import { randomUUID } from 'node:crypto'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Json, Representation } from '../../../src/resources/resource.ts'
 import { askedColumns } from '../../../src/tools/matrix/cells/columns.ts'
@@ -18,6 +20,9 @@ describe('the predictor, of the shipped policy', () => {
 
   before(async () => {
     server = await startTestServer()
+    // Some of its questions are about the matrices of the folder that it was started in.
+    await mkdir(join(server.folder, 'test/matrix'), { recursive: true })
+    await writeFile(join(server.folder, 'test/matrix/notes.csv'), 'method,path,object,member\nGET,/livez,none,200\n')
     known = await shipped()
   })
   after(() => server.stop())
