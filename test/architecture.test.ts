@@ -54,7 +54,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   store: 8300,
   policy: 3300,
   decide: 4950,
-  resources: 4350,
+  resources: 4400,
   present: 650,
   base: 1200,
   lsp: 1600,

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { UNANSWERED } from '../../src/server/questions/policy-questions.ts'
 import { ToolError } from '../../src/tools/load-policy.ts'
 import { statedIn } from '../../src/tools/matrix/cells/survey.ts'
 import { type Coverage, measureCoverage, partsOf, percentOf } from '../../src/tools/matrix/coverage/coverage.ts'
@@ -51,9 +50,6 @@ async function roundTrip(suite: PredictedSuite, files: Readonly<Record<string, s
   const again = await suiteWith(files, folder)
   const server = await startMatrixServer(again.expectations, {
     files: Object.fromEntries(Object.entries(files).map(([name, text]) => [`policies/${name}`, text])),
-    // As on the server of `matrix test`: who may ask is tried, and not all mistakes in a policy.
-    policyQuestions: UNANSWERED,
-    uncheckedBecause: 'its questions have no answers',
   })
   const red: string[] = []
   const waiting = again.expectations.values()

@@ -47,10 +47,13 @@ describe('matrices over HTTP', () => {
     ])
     for (const name of ['matrix-test', 'matrix-coverage', 'matrix-mutate', 'matrix-init'])
       expect([name, (await ask(name, {}, auditor)).status]).to.deep.equal([name, 403])
+    // They take long: whoever means the policy in force says so.
+    for (const name of ['matrix-test', 'matrix-coverage', 'matrix-mutate', 'matrix-init'])
+      expect([name, (await ask(name, {})).status]).to.deep.equal([name, 400])
   })
 
   it('are tried on a server of their own, by the policy in force', async () => {
-    const { status, body } = await ask('matrix-test', {})
+    const { status, body } = await ask('matrix-test', { files: {} })
     expect(status, JSON.stringify(body)).to.equal(200)
     expect([body.test.command, body.test.findings]).to.deep.equal(['sallyport matrix test', true])
     expect(body.test.result.counts).to.include({ passed: 4, failed: 1 })
@@ -59,7 +62,7 @@ describe('matrices over HTTP', () => {
     const { line, column } = wrong.place
     const [orders] = body.matrices.result.matrices
     expect(orders.rows[1][orders.places[1].indexOf(`${line}:${column}`)]).to.equal('403')
-    const own = await ask('matrix-test', { roles: ['member'], resources: ['orders'] })
+    const own = await ask('matrix-test', { files: {}, roles: ['member'], resources: ['orders'] })
     expect(own.body.test.result.counts.passed).to.equal(2)
   })
 
@@ -71,7 +74,11 @@ describe('matrices over HTTP', () => {
       ['POST', '/api/v1/notes', 'none', 'it.json', 'with "quotes", commas;\nand lines', '201'],
     ]
     const bodies = { 'it.json': '{"title":"It"}' }
-    const { body } = await ask('matrix-test', { matrices: { 'orders.csv': rows, 'notes.csv': notes }, bodies })
+    const { body } = await ask('matrix-test', {
+      files: {},
+      matrices: { 'orders.csv': rows, 'notes.csv': notes },
+      bodies,
+    })
     expect(body.test.command).to.equal('sallyport matrix test matrices')
     expect(body.test.result.counts).to.include({ passed: 4, failed: 0, impossible: 0 })
     expect(body.matrices.result.matrices.map(({ file }: { file: string }) => file)).to.deep.equal([
@@ -84,7 +91,7 @@ describe('matrices over HTTP', () => {
 
   it('with faults are not tried, and each fault has its place', async () => {
     const rows = [HEAD, ['GTE', '/api/orders', 'none', '401', '', '200']]
-    const { status, body } = await ask('matrix-test', { matrices: { 'orders.csv': rows } })
+    const { status, body } = await ask('matrix-test', { files: {}, matrices: { 'orders.csv': rows } })
     expect([status, body.test, body.matrices.findings]).to.deep.equal([200, null, true])
     const places = body.matrices.result.faults.map(({ line, column }: { line: number; column: number }) => {
       return body.matrices.result.matrices[0].places[line - 1].indexOf(`${line}:${column}`)
@@ -108,40 +115,45 @@ describe('matrices over HTTP', () => {
     const places = { POLICIES: join(server.folder, 'policies'), SCHEMAS: join(server.folder, 'schemas') }
     const printed = async (word: string) =>
       JSON.parse((await sallyport(['matrix', word, '--format', 'json'], { cwd: server.folder, env: places })).stdout)
-    expect((await ask('matrix-coverage', {})).body.result).to.deep.equal(await printed('coverage'))
-    const { body } = await ask('matrix-mutate', { resources: ['orders'], mistakes: ['drop-rule'] })
+    expect((await ask('matrix-coverage', { files: {} })).body.result).to.deep.equal(await printed('coverage'))
+    const { body } = await ask('matrix-mutate', { files: {}, resources: ['orders'], mistakes: ['drop-rule'] })
     expect(body.command).to.equal('sallyport matrix mutate --resource=orders --only=drop-rule')
     expect(body.result.survived).to.be.greaterThan(0)
     expect(body.result.mutants.every(({ operator }: { operator: string }) => operator === 'drop-rule')).to.equal(true)
   })
 
   it('are written in full, or what is missing of them, with bodies that a run takes; nothing is kept', async () => {
-    const whole = (await ask('matrix-init', { roles: ['member', 'anonymous'] })).body
+    const whole = (await ask('matrix-init', { files: {}, roles: ['member', 'anonymous'] })).body
     expect(whole.init.command).to.equal('sallyport matrix init --role=member --role=anonymous')
     const all = byName(whole.matrices.result.matrices)
     expect(Object.keys(all)).to.include.members(['orders.csv', 'notes.csv'])
-    const run = (await ask('matrix-test', { matrices: all, ...some({ bodies: whole.bodies }), roles: ['member'] })).body
+    const run = (
+      await ask('matrix-test', { files: {}, matrices: all, ...some({ bodies: whole.bodies }), roles: ['member'] })
+    ).body
     expect(run.test.result.counts).to.include({ failed: 0, impossible: 0 })
-    const missing = (await ask('matrix-init', { matrices: all, missing: true, roles: ['member'] })).body
+    const missing = (await ask('matrix-init', { files: {}, matrices: all, missing: true, roles: ['member'] })).body
     expect(missing.matrices).to.equal(null)
-    expect((await ask('matrix-init', { missing: true, roles: ['member'] })).body.init.result.files).to.include(
-      'init/orders.missing.csv',
-    )
+    expect(
+      (await ask('matrix-init', { files: {}, missing: true, roles: ['member'] })).body.init.result.files,
+    ).to.include('init/orders.missing.csv')
     expect(await readdir(join(server.folder, 'test/matrix'))).to.have.members(['orders.csv', '.hidden.csv'])
   })
 
   it('are refused with names that lead elsewhere, and links out of their folder are not copied', async () => {
     for (const name of ['../x.csv', '.x.csv', 'a/b.csv', 'a\\b.csv', 'x.txt', `${'é'.repeat(61)}.csv`, 'a\n.csv'])
-      expect([name, (await ask('matrix-test', { matrices: { [name]: ROWS } })).status]).to.deep.equal([name, 400])
+      expect([name, (await ask('matrix-test', { files: {}, matrices: { [name]: ROWS } })).status]).to.deep.equal([
+        name,
+        400,
+      ])
     const name = `"><img src=x onerror=alert(1)> ${'é'.repeat(29)}.csv`
-    expect((await ask('matrix-test', { matrices: { [name]: ROWS } })).body.matrices.result.matrices[0].file).to.equal(
-      `matrices/${name}`,
-    )
+    expect(
+      (await ask('matrix-test', { files: {}, matrices: { [name]: ROWS } })).body.matrices.result.matrices[0].file,
+    ).to.equal(`matrices/${name}`)
     const link = join(server.folder, 'test/matrix/linked.csv')
     await writeFile(join(server.folder, 'secret.csv'), 'method,path,object,member\nGET,/api/secrets,none,200\n')
     await symlink(join(server.folder, 'secret.csv'), link)
     try {
-      const { status, body } = await ask('matrix-test', { matrices: { 'orders.csv': ROWS } })
+      const { status, body } = await ask('matrix-test', { files: {}, matrices: { 'orders.csv': ROWS } })
       expect([status, body.code]).to.deep.equal([422, 'question-refused'])
       expect(body.detail).to.contain('linked.csv').and.not.contain('/api/secrets')
     } finally {
@@ -155,7 +167,7 @@ describe('matrices over HTTP', () => {
       const token = await other.token('ada', 'admin')
       const read = await other.ask('GET', '/policy/v1/matrices', { token })
       expect([read.status, read.body.detail]).to.have.property('1').that.contains('no such file or folder')
-      const body = { matrices: { 'orders.csv': ROWS } }
+      const body = { files: {}, matrices: { 'orders.csv': ROWS } }
       const run = await other.ask('POST', '/policy/v1/matrix-test', { token, body })
       expect(run.body.test.result.counts).to.include({ passed: 4, failed: 1 })
     } finally {
@@ -165,11 +177,13 @@ describe('matrices over HTTP', () => {
 
   it('hold up no other question while they run', async () => {
     // A part of all cells: all of them take longer than the bound on a busy machine.
-    const all = (await ask('matrix-init', { roles: ['member'] })).body
+    const all = (await ask('matrix-init', { files: {}, roles: ['member'] })).body
     const ended: string[] = []
-    const running = ask('matrix-test', { matrices: byName(all.matrices.result.matrices) }).then(({ status }) => {
-      ended.push(`test ${status}`)
-    })
+    const running = ask('matrix-test', { files: {}, matrices: byName(all.matrices.result.matrices) }).then(
+      ({ status }) => {
+        ended.push(`test ${status}`)
+      },
+    )
     await ask('check').then(({ status }) => ended.push(`check ${status}`))
     await running
     expect(ended).to.deep.equal(['check 200', 'test 200'])
@@ -183,7 +197,7 @@ describe('matrices over HTTP', () => {
     await writeFile(long, [HEAD, ...Array.from({ length: 10_000 }, () => ROWS[2])].join('\n'))
     try {
       const token = await other.token('ada', 'admin')
-      const { status, body } = await other.ask('POST', '/policy/v1/matrix-test', { token, body: {} })
+      const { status, body } = await other.ask('POST', '/policy/v1/matrix-test', { token, body: { files: {} } })
       expect([status, body.code]).to.deep.equal([503, 'read-too-long'])
       // The next one finds no server of the run before. It may be late too, where the machine is busy.
       await until(async () => (await other.ask('GET', '/policy/v1/check', { token })).status === 200)

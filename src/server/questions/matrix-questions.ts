@@ -7,7 +7,7 @@ import { basename, join } from 'node:path'
 import { makeFolder } from '../../base/files/make-folder.ts'
 import { isWithin } from '../../base/files/project-file.ts'
 import { Problem } from '../../base/problems/problem.ts'
-import { answerJson, commandOf, type QuestionBody } from './question-commands.ts'
+import { answerJson, bringsFiles, commandOf, type QuestionBody } from './question-commands.ts'
 import type { FromProcess } from './question-messages.ts'
 
 /** Where the commands look when nothing else is named, in the folder of the server. */
@@ -71,7 +71,7 @@ async function answerOf(
 ): Promise<{ readonly text: string; readonly said: FromProcess }> {
   const { matrices: _, ...options } = asked
   const said = await run(commandOf(name, { ...options, ...there }).argv)
-  const draft = asked.files === undefined ? {} : { policies: 'draft' }
+  const draft = bringsFiles(asked) ? { policies: 'draft' } : {}
   return { said, text: answerJson(commandOf(name, { ...options, ...draft, ...shown }), said) }
 }
 

@@ -128,6 +128,11 @@ const COMMANDS: Readonly<Record<string, QuestionCommand>> = {
   usage: { words: ['policy', 'usage'], options: { since: 'since', until: 'until' }, places: ['logs'] },
 }
 
+/** It is about a draft, and not about the policy in force. */
+export function bringsFiles({ files }: QuestionBody): boolean {
+  return Object.keys(files ?? {}).length > 0
+}
+
 export interface CommandLine {
   /** For the program; nothing of a body can become an option. */
   readonly argv: readonly string[]

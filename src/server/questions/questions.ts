@@ -14,7 +14,7 @@ import { tooManyUnderWay } from '../slices.ts'
 import { followDecisions } from './follow-decisions.ts'
 import { runMatrices, runsMatrices } from './matrix-questions.ts'
 import type { PolicyQuestions } from './policy-questions.ts'
-import { answerJson, commandOf, diffOf, type QuestionBody } from './question-commands.ts'
+import { answerJson, bringsFiles, commandOf, diffOf, type QuestionBody } from './question-commands.ts'
 import { type PlaceOptions, Workplace, withoutFolders } from './workplace.ts'
 
 /** The most questions under way: all but one of a place wait. */
@@ -104,7 +104,7 @@ export class Questions implements PolicyQuestions {
     const { config } = this.#parts
     const logs = OF_LOGS.has(name) ? { logs: await logsOf(config) } : {}
     const folder = await place.inForce()
-    const draft = asked.files === undefined ? undefined : await writeDraft(folder, asked)
+    const draft = bringsFiles(asked) ? await writeDraft(folder, asked) : undefined
     const lineIn = (candidate: string | undefined) =>
       commandOf(name, { ...asked, ...logs, ...(candidate && { folder: candidate }) })
     const line = lineIn(draft)
@@ -116,7 +116,7 @@ export class Questions implements PolicyQuestions {
   /** By the policy in force, or a draft. */
   async #runMatrices(name: string, asked: QuestionBody, gone: AbortSignal): Promise<string> {
     const folder = await this.#runs.inForce()
-    const policies = asked.files === undefined ? join(folder, 'policies') : await writeDraft(folder, asked)
+    const policies = bringsFiles(asked) ? await writeDraft(folder, asked) : join(folder, 'policies')
     const run = (argv: readonly string[]) => this.#runs.run(argv, policies, gone)
     return runMatrices(name, { asked, folder, served: this.#parts.folder ?? process.cwd(), run })
   }

@@ -14,8 +14,7 @@ const WRITTEN = createLong<NewMatrices>()
 
 /** `ofDraft`: by the draft of this tab, where there is one. */
 function broughtNow(ofDraft: boolean): object {
-  const files = draft.get()?.changed ?? {}
-  return { ...broughtWith(tests.get()), ...(ofDraft && Object.keys(files).length > 0 && { files }) }
+  return { ...broughtWith(tests.get()), files: (ofDraft && draft.get()?.changed) || {} }
 }
 
 export function runTests(ofDraft: boolean): void {
