@@ -1,6 +1,7 @@
 /** How much a line of policy.csv decides: cells of the access matrix, and the last request in the decision log. */
 import { open } from 'node:fs/promises'
 import { basename } from 'node:path'
+import { systemReason } from '../base/files/system-reason.ts'
 import type { Policy } from '../decide/policy.ts'
 import { parseRecord } from '../decision-log/decision-record.ts'
 import { filesOfLog, readLinesBackwards } from '../decision-log/log-files.ts'
@@ -10,7 +11,8 @@ import { ToolError } from '../tools/load-policy.ts'
 import { chooseColumns, decideRows } from '../tools/permissions/matrix.ts'
 import type { EditorQuestion } from './question.ts'
 
-/** An editor waits for it. */
+/** An editor waits for them: some two seconds of work. */
+const MOST_CELLS = 20_000
 const MOST_RECORDS = 20_000
 
 const NOBODY: Blocked = new Map()
@@ -22,7 +24,8 @@ export function cellsOfLine(policy: Policy, line: number, { resources }: EditorQ
   const only = resources.byName.has(rule.resource) ? new Set([rule.resource]) : undefined
   try {
     const columns = chooseColumns(policy, [])
-    const rows = decideRows({ policy, blocked: NOBODY }, { resources, columns, only, now: Date.now() })
+    const request = { resources, columns, only, now: Date.now(), mostCells: MOST_CELLS }
+    const rows = decideRows({ policy, blocked: NOBODY }, request)
     const cells = rows.flatMap((row) => row.cells)
     const decided = cells.filter(({ rules }) => rules.some((one) => one.line === line)).length
     const command = `sallyport policy matrix${only ? ` --resource ${rule.resource}` : ''}`
@@ -37,7 +40,16 @@ export function cellsOfLine(policy: Policy, line: number, { resources }: EditorQ
  * By the records that the saved files decided, since a line has its number there. Undefined without a log, and for a line
  * that isn't saved.
  */
-export async function lastUseOfLine({ project, source }: EditorQuestion, line: number, log: string) {
+export async function lastUseOfLine(question: EditorQuestion, line: number, log: string): Promise<string | undefined> {
+  try {
+    return await foundUse(question, line, log)
+  } catch (error) {
+    // A log that can't be read, or is renamed at this moment, takes nothing from what is known of the files.
+    return `The decision log could not be read: ${systemReason((error as NodeJS.ErrnoException).code)}.`
+  }
+}
+
+async function foundUse({ project, source }: EditorQuestion, line: number, log: string): Promise<string | undefined> {
   const files = await filesOfLog(log)
   if (files.length === 0) return undefined
   const { reading } = await project.read(new Map())

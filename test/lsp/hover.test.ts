@@ -1,5 +1,5 @@
 /** What an editor tells about a line and a name: the sentences of `policy diff`, and the place of the declaration. */
-import { appendFile, cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { appendFile, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -79,6 +79,18 @@ describe('what an editor tells', () => {
     const changed = text.replace(line, 'p, member, notes,  read|list')
     expect(await hover(RULES, changed, positionOf(changed, 'p, member, notes,  read|list'))).to.not.match(/Last used/)
     await rm(log)
+    await symlink(log, log)
+    expect(await hover(RULES, text, at)).to.match(/It decides \d+ .*\. The decision log could not be read: .+\.$/m)
+    await rm(log)
+  })
+
+  it('about a line counts no cells where an editor would wait for them', async () => {
+    const people = Array.from({ length: 3000 }, (_, i) => `p, user:u${i}, notes, read, owner, *, allow\n`).join('')
+    const crowded = text.replace('# end of policy', `${people}# end of policy`)
+    const line = positionOf(crowded, 'p, member, notes,    list')
+    expect(await hover(RULES, crowded, line))
+      .to.include('This line')
+      .and.not.include('It decides')
   })
 
   it('about a name is its meaning', async () => {

@@ -258,7 +258,10 @@ Exit code: 0, or 1 for a change that --fail-on names, or 2 when the policies cou
     .addOption(AT)
     .addOption(formats('text', 'json', 'markdown', 'html'))
     .addOption(new Option('--fail-on <direction>', 'exit with 1 if there is such a change').choices(FAIL_ON_DIRECTION))
-    .option('--lines', 'with --format json: also what each changed line of NEW means by itself, 20 of each file')
+    .option(
+      '--lines',
+      'with --format json: also what changed lines of NEW mean by themselves: 20 of each file, fewer with over 1,000 rules',
+    )
     .action(async (before, after, { format, failOn, lines, ...flags }) => {
       const { ToolError } = await import('../../tools/load-policy.ts')
       if (lines && format !== 'json') throw new ToolError('--lines is for JSON alone: write `--format json --lines`')

@@ -112,15 +112,20 @@ export interface MeaningOfLine {
   readonly says: readonly string[]
 }
 
-/** Of all files. */
+/** A line takes as long as there are rules: as many lines as take a second or two. */
+const MOST_WORK = 20_000
+
+/** Of all files, some lines of each. */
 export function linesOf(
   { before, after }: Readonly<Record<'before' | 'after', LoadedPolicy>>,
   circumstances: Pick<FilesNow, 'resources' | 'now'>,
 ): readonly MeaningOfLine[] {
   const present = { ...circumstances, files: after.files, blocked: after.blockedFile }
+  const most = Math.max(1, Math.floor(MOST_WORK / (after.policy.rules.length + 1)))
   const texts: Readonly<Record<string, SourceFile>> = { ...before.files, [BLOCKED]: before.blockedFile }
   return [...new Set([...Object.keys(texts), ...Object.keys(after.files)])].flatMap((file) =>
     lineMeanings(present, file, texts[file]?.text ?? '')
+      .take(most)
       .map(({ part, says }) => ({ file, line: lastLineOf(part) + 1, says }))
       .toArray(),
   )

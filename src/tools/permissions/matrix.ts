@@ -170,6 +170,8 @@ interface MatrixRequest extends Partial<Shown> {
   readonly holding?: readonly string[]
   /** The time of the matrix, in milliseconds since the epoch: rules and blocks may end. */
   readonly now: number
+  /** A matrix of more is refused. */
+  readonly mostCells?: number
 }
 
 /** Throws ToolError if rules name too many relations for a matrix. */
@@ -192,7 +194,7 @@ export function buildMatrix(reviewed: LoadedPolicy, request: MatrixRequest): Mat
 /** Throws ToolError if rules name too many relations for a matrix, and for one of too many cells. */
 export function decideRows(
   { policy, blocked }: Pick<LoadedPolicy, 'policy' | 'blocked'>,
-  { resources, columns, only, relations, now, holding = [] }: MatrixRequest,
+  { resources, columns, only, relations, now, holding = [], mostCells = MOST_CELLS }: MatrixRequest,
 ): readonly MatrixRow[] {
   const callers = columns.map((column) => {
     return { caller: callerWith(policy, column.subjects), block: blocked.get(userOf(column) ?? '') }
@@ -201,7 +203,7 @@ export function decideRows(
   const policyAt: PolicyAt = (time = Number.NEGATIVE_INFINITY) =>
     policies.getOrInsertComputed(time, () => directPolicy(policy, resources, time))
   const plans = planRows(livingAt(policy, now), resources, { only, relations })
-  refuseTooMany(callers.length, plans.length)
+  refuseTooMany(callers.length, plans.length, mostCells)
   const planned = plans.map((plan) => {
     const cells = callers.map((caller) => decideCell(policyAt, plan, caller, { now, holding }))
     return { plan, row: { ...describeRow(plan), cells } }
@@ -213,10 +215,10 @@ export function decideRows(
 /** More take more memory than a process has: some kilobytes each, in all forms of the output. */
 const MOST_CELLS = 1_000_000
 
-function refuseTooMany(callers: number, rows: number): void {
+function refuseTooMany(callers: number, rows: number, mostCells: number): void {
   const cells = callers * rows
-  if (cells <= MOST_CELLS) return
-  const [shown, most] = [cells, MOST_CELLS].map((number) => number.toLocaleString('en-US'))
+  if (cells <= mostCells) return
+  const [shown, most] = [cells, mostCells].map((number) => number.toLocaleString('en-US'))
   throw new ToolError(
     `the matrix of ${callers} callers has ${shown} cells, and at most ${most} are shown; ` +
       'name some callers with --role, or some resources with --resource',

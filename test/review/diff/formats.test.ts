@@ -78,6 +78,24 @@ describe('a policy diff in JSON', () => {
     await removeFolder(without)
   })
 
+  it('has fewer lines of a larger policy, where each takes longer', async () => {
+    const [one, other] = [await mkdtemp(join(tmpdir(), 'sallyport-')), await mkdtemp(join(tmpdir(), 'sallyport-'))]
+    for (const folder of [one, other]) await cp(POLICIES, folder, { recursive: true })
+    const text = await readFile(join(POLICIES, 'policy.csv'), 'utf8')
+    const textWith = (rules: readonly string[]) =>
+      text.replace('# end of policy', `${rules.join('\n')}\n# end of policy`)
+    const rule = (i: number) => `p, user:u${i}, notes, read, owner, *, allow`
+    const many = Array.from({ length: 4000 }, (_, i) => rule(i))
+    await writeFile(join(one, 'policy.csv'), textWith(many))
+    await writeFile(
+      join(other, 'policy.csv'),
+      textWith([...many, ...Array.from({ length: 9 }, (_, i) => rule(5000 + i))]),
+    )
+    const { stdout } = await policyDiff(one, other, '--format', 'json', '--lines')
+    expect(JSON.parse(stdout).lines).to.have.length(4)
+    for (const folder of [one, other]) await removeFolder(folder)
+  })
+
   it('that has something else in it does not', () => {
     const json = JSON.parse(diffJson(reportOnEdits(CASES['limits change']?.edits ?? {})))
     expect(validate({ ...json, more: 1 })).to.equal(false)
