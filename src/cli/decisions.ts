@@ -63,7 +63,11 @@ function withFilter(command: Command) {
     .option('--outcome <outcome>', 'only this outcome: allowed, refused or failed; repeat for more', readOutcome)
     .option('--status <code>', 'only answers with this status code; repeat for more', readStatus)
     .option('--route <path>', 'only this route, as the schema writes it: /api/orders/{id}; repeat for more', gather)
-    .option('--rule <place>', 'only what this line decided, as records name it: policy.csv:28; repeat for more', gather)
+    .option(
+      '--rule <place>',
+      'only what this line decided, as records name it: policy.csv:28; repeat for more',
+      readRule,
+    )
     .option(
       '--request-id <id>',
       'only this request: the `instance` of its problem, with or without urn:uuid:; repeat for more',
@@ -173,6 +177,11 @@ function gatherId(value: string, others?: readonly string[]): readonly string[] 
 function readOutcome(value: string, others?: readonly string[]): readonly string[] {
   if (OUTCOMES.includes(value)) return gather(value, others)
   throw new InvalidArgumentError('It must be allowed, refused or failed.')
+}
+
+function readRule(value: string, others?: readonly string[]): readonly string[] {
+  if (/^[^/:\s]+:[1-9]\d*$/.test(value)) return gather(value, others)
+  throw new InvalidArgumentError('It must be a file and a line, like policy.csv:28.')
 }
 
 function readStatus(value: string, others: readonly number[] = []): readonly number[] {

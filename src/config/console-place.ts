@@ -89,6 +89,11 @@ function readOpenId(env: ReadSetting, provider: OpenIdSettings | undefined): Con
       againWith('OIDC_ISSUER', 'https://<issuer>'),
     )
   }
+  if (new URL(provider.issuer).hostname.startsWith('[')) {
+    throw new ConfigError(
+      'OIDC_ISSUER has an IPv6 address, which no Content-Security-Policy can name; unset CONSOLE_OPENID_CLIENT',
+    )
+  }
   if (scope !== undefined && !scope.split(' ').includes('openid')) {
     throw new ConfigError(`CONSOLE_OPENID_SCOPE is ${quote(scope)}; set it to names with openid among them`)
   }

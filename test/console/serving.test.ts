@@ -151,6 +151,10 @@ describe('the console, as it is served', () => {
     const parameters = (text: string) => openId({ ...client, ...PROVIDER, CONSOLE_OPENID_PARAMETERS: text })?.parameters
     expect(() => openId({ ...client, ...PROVIDER, CONSOLE_OPENID_SCOPE: 'email' })).to.throw(/with openid among them$/)
     expect(() => parameters('audience=a&state=x')).to.throw(/^CONSOLE_OPENID_PARAMETERS has state, which the console/)
+    const loopback = { ...client, ...PROVIDER, OIDC_ISSUER: 'http://[::1]:4000' }
+    expect(() => openId(loopback)).to.throw(
+      /OIDC_ISSUER has an IPv6 address, which no Content-Security-Policy can name/,
+    )
     expect(parameters('none')).to.deep.equal([])
     expect(parameters('audience=a%2Fb&prompt=login')).to.deep.equal([
       ['audience', 'a/b'],

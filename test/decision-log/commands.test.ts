@@ -99,6 +99,11 @@ describe('sallyport decisions', () => {
     const found = async (place: string) => ids((await run('query', '--format', 'json', '--rule', place)).stdout)
     expect(await found(rule)).to.deep.equal(deciding.map((line) => JSON.parse(line).requestId))
     expect(await found('policy.csv:1')).to.deep.equal([])
+    for (const faulty of ['policy.csv', 'policy.csv:0', '28', 'policies/policy.csv:28']) {
+      const { code, stderr } = await run('query', '--rule', faulty)
+      expect([code, stderr]).to.have.property('1').that.contains('It must be a file and a line, like policy.csv:28.')
+      expect(code).to.equal(2)
+    }
   })
 
   const FILTERS: readonly (readonly [readonly string[], readonly number[]])[] = [

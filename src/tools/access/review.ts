@@ -180,10 +180,10 @@ export function verifyReview(text: string, approvals: Approvals | undefined): Si
   const decided = decidedLines(review.lines, said)
   const head = headOf(by, read.kid, said, decided)
   const differs = Object.entries(head).find(([name, value]) => review[name] !== value)?.[0]
-  if (differs !== undefined) throw new ToolError(`its \`${differs}\` is not that which \`${by}\` signed`)
-  if (digestOfLines(review.lines) !== said.digest) throw new ToolError(`its lines are not those that \`${by}\` signed`)
+  if (differs !== undefined) throw new ToolError(`\`${by}\` signed another \`${differs}\` than the file has`)
+  if (digestOfLines(review.lines) !== said.digest) throw new ToolError(`\`${by}\` signed other lines than the file has`)
   if (review.lines.some(({ decision }, i) => decision !== decided[i]?.decision))
-    throw new ToolError(`its decisions are not those that \`${by}\` signed`)
+    throw new ToolError(`\`${by}\` signed other decisions than the file has`)
   return { ...said, by }
 }
 
