@@ -3,17 +3,10 @@ import { expect } from 'chai'
 import type { Browser, BrowserContext, Page, Route } from 'playwright-core'
 import { AUDIENCE, startProvider } from '../../examples/openid-provider.ts'
 import { startChromium } from '../chromium.ts'
+import { ROLES_BY_CLAIM } from '../identity/openid-client.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { until } from '../until.ts'
 import { openConsole } from './open-console.ts'
-
-const ROLES = `
-member: { description: Everybody., claims: [customers] }
-support: { description: Helps., privileged: true }
-auditor: { description: Sees., claims: [/groups/audit] }
-admin: { description: Runs., privileged: true }
-pdp-client: { description: Asks. }
-`
 
 const ANY_ORIGIN = { 'Access-Control-Allow-Origin': '*' }
 
@@ -35,7 +28,7 @@ describe('the sign-in of the console at an OpenID provider', () => {
         OIDC_AUDIENCE: AUDIENCE,
         OIDC_ROLES_CLAIM: 'groups',
       },
-      files: { 'policies/roles.yaml': ROLES },
+      files: { 'policies/roles.yaml': ROLES_BY_CLAIM },
     })
   })
   after(async () => {

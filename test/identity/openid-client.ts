@@ -1,6 +1,15 @@
 /** What a client of examples/openid-provider.ts does to get tokens: as a machine, and as a person with a browser. */
 import { AUDIENCE, SECRET } from '../../examples/openid-provider.ts'
 
+/** `roles.yaml` for what the provider says of its callers. */
+export const ROLES_BY_CLAIM = `
+member: { description: Everybody., claims: [customers] }
+support: { description: Helps., privileged: true }
+auditor: { description: Sees., claims: [/groups/audit] }
+admin: { description: Runs., privileged: true }
+pdp-client: { description: Asks. }
+`
+
 interface Tokens {
   readonly access_token: string
   readonly id_token: string

@@ -7,17 +7,9 @@ import { AUDIENCE, SECRET, startProvider } from '../../examples/openid-provider.
 import { startTestServer, type TestServer } from '../server.ts'
 import { until } from '../until.ts'
 import { elapse } from './loopback.ts'
-import { signInAs, tokenOf } from './openid-client.ts'
+import { ROLES_BY_CLAIM, signInAs, tokenOf } from './openid-client.ts'
 
 const NOTES = '/api/v1/notes'
-const ROLES = `
-member: { description: Everybody., claims: [customers] }
-support: { description: Helps., privileged: true }
-auditor: { description: Sees., claims: [/groups/audit] }
-admin: { description: Runs., privileged: true }
-pdp-client: { description: Asks. }
-`
-
 describe('with an OpenID provider', () => {
   let provider: Awaited<ReturnType<typeof startProvider>>
   let server: TestServer
@@ -26,7 +18,7 @@ describe('with an OpenID provider', () => {
     provider = await startProvider(0)
     server = await startTestServer({
       env: { OIDC_ISSUER: provider.issuer, OIDC_AUDIENCE: AUDIENCE, OIDC_ROLES_CLAIM: 'groups' },
-      files: { 'policies/roles.yaml': ROLES },
+      files: { 'policies/roles.yaml': ROLES_BY_CLAIM },
     })
   })
   afterEach(() => mock.timers.reset())
@@ -94,9 +86,9 @@ describe('with an OpenID provider', () => {
     const token = await tokenOf(provider.issuer, 'web-shop')
     expect(await statusOf(token)).to.equal(200)
     const roles = join(server.folder, 'policies/roles.yaml')
-    await writeFile(roles, ROLES.replace('claims: [customers]', 'claims: [others]'))
+    await writeFile(roles, ROLES_BY_CLAIM.replace('claims: [customers]', 'claims: [others]'))
     await until(async () => (await statusOf(token)) === 403)
-    await writeFile(roles, ROLES)
+    await writeFile(roles, ROLES_BY_CLAIM)
     await until(async () => (await statusOf(token)) === 200)
   })
 
@@ -125,7 +117,7 @@ describe('with an OpenID provider', () => {
     await provider.stop()
     const late = await startTestServer({
       env: { OIDC_ISSUER: provider.issuer, OIDC_AUDIENCE: AUDIENCE, OIDC_ROLES_CLAIM: 'groups' },
-      files: { 'policies/roles.yaml': ROLES },
+      files: { 'policies/roles.yaml': ROLES_BY_CLAIM },
     })
     const down = await late.ask('GET', NOTES, { token })
     expect([down.status, down.body.code]).to.deep.equal([503, 'key-server-unavailable'])

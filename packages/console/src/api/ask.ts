@@ -51,10 +51,10 @@ export async function ask<T>(path: string, body?: object, signal?: AbortSignal):
 
 /** The answer as it comes. Throws as `ask` does. */
 export async function askFor(path: string, body?: object, signal?: AbortSignal): Promise<Response> {
-  const email = signedIn()
+  const person = signedIn()
   const pause = growingPause()
   for (;;) {
-    const token = await currentToken(email)
+    const token = await currentToken(person)
     signal?.throwIfAborted()
     if (token === undefined) throw refusedHere(401, 'You have signed out: it was not asked again.')
     const answer = await fetch(path, request(token, body, signal)).catch(() => undefined)

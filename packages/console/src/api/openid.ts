@@ -5,7 +5,7 @@
  */
 import * as oauth from 'oauth4webapi'
 import { SIGNED_IN } from '../pages.ts'
-import type { Grant } from './session.ts'
+import { type Grant, PATIENCE_MS } from './session.ts'
 import type { OpenIdSignIn } from './sign-in-ways.ts'
 import { CHANNEL } from './signed-in.ts'
 
@@ -57,12 +57,15 @@ interface Provider {
   readonly server: oauth.AuthorizationServer
   readonly client: oauth.Client
   /** A provider on this machine may have no TLS. */
-  readonly options: { readonly [oauth.allowInsecureRequests]: boolean }
+  readonly options: { readonly [oauth.allowInsecureRequests]: boolean; readonly signal: () => AbortSignal }
 }
 
 async function providerOf({ issuer, client }: OpenIdSignIn): Promise<Provider> {
   const url = new URL(issuer)
-  const options = { [oauth.allowInsecureRequests]: url.protocol === 'http:' }
+  const options = {
+    [oauth.allowInsecureRequests]: url.protocol === 'http:',
+    signal: () => AbortSignal.timeout(PATIENCE_MS),
+  }
   const found = await oauth.discoveryRequest(url, options)
   const server = await oauth.processDiscoveryResponse(url, found)
   const provider = { server, client: { client_id: client }, options }

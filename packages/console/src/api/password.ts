@@ -1,6 +1,6 @@
 /** The sign-in of the server's own users. */
 import { type Problem, problemIn } from './problem.ts'
-import { authorization, type Grant, open } from './session.ts'
+import { authorization, type Grant, open, PATIENCE_MS } from './session.ts'
 
 export interface Credentials {
   readonly email: string
@@ -21,6 +21,7 @@ async function grantFor(email: string, body: object): Promise<Grant | Problem> {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
+    signal: AbortSignal.timeout(PATIENCE_MS),
   })
   if (!answer.ok) return problemIn(answer)
   const { access_token: token, refresh_token } = await answer.json()

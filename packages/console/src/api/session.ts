@@ -19,6 +19,9 @@ interface Person {
   readonly person: string
 }
 
+/** A sign-in or a renewal that nobody answers ends: others wait for it. */
+export const PATIENCE_MS = 30_000
+
 /** What a sign-in gave: by a password, or by an OpenID provider. */
 export interface Grant extends Person {
   readonly token: string

@@ -72,6 +72,17 @@ function MatrixView({ command, matrix, isPart }: MatrixViewProps) {
     setOpened(undefined)
     document.querySelector<HTMLElement>('[role=gridcell][tabindex="0"]')?.focus()
   }
+  const ofRows = (name: 'resource' | 'action') => distinct(matrix.rows.map((one) => one[name]))
+  const choices: readonly (readonly [keyof Filters, readonly string[]])[] = [
+    ...(isPart
+      ? []
+      : ([
+          ['caller', matrix.callers.map(({ name }) => name)],
+          ['resource', ofRows('resource')],
+        ] as const)),
+    ['action', ofRows('action')],
+    ['outcome', ['allowed', 'denied']],
+  ]
   const choose = (name: keyof Filters) => (value: string) => {
     setOpened(undefined)
     setFilter(name, value)
@@ -80,42 +91,17 @@ function MatrixView({ command, matrix, isPart }: MatrixViewProps) {
     <div class="tall">
       <search class="filters">
         <Field label="Find" name="find" type="search" value={filters.find} onInput={choose('find')} isFilter />
-        {!isPart && (
-          <>
-            <Choice
-              label="Caller"
-              name="caller"
-              value={filters.caller}
-              options={matrix.callers.map(({ name }) => name)}
-              all="all callers"
-              onChange={choose('caller')}
-            />
-            <Choice
-              label="Resource"
-              name="resource"
-              value={filters.resource}
-              options={distinct(matrix.rows.map(({ resource }) => resource))}
-              all="all resources"
-              onChange={choose('resource')}
-            />
-          </>
-        )}
-        <Choice
-          label="Action"
-          name="action"
-          value={filters.action}
-          options={distinct(matrix.rows.map(({ action }) => action))}
-          all="all actions"
-          onChange={choose('action')}
-        />
-        <Choice
-          label="Outcome"
-          name="outcome"
-          value={filters.outcome}
-          options={['allowed', 'denied']}
-          all="all outcomes"
-          onChange={choose('outcome')}
-        />
+        {choices.map(([name, options]) => (
+          <Choice
+            key={name}
+            label={`${name.charAt(0).toUpperCase()}${name.slice(1)}`}
+            name={name}
+            value={filters[name]}
+            options={options}
+            all={`all ${name}s`}
+            onChange={choose(name)}
+          />
+        ))}
         <output>
           {rows.length} of {matrix.rows.length} rows
         </output>

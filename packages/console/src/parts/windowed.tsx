@@ -53,9 +53,9 @@ export function Windowed<T>({ label, rows, columns, keyOf, open, opened, act, go
   }, [])
   useLayoutEffect(() => {
     if (!wantsFocus.current) return
-    // It may not exist yet: then it gets the focus when it does.
+    // It may not exist yet: then it gets the focus when it does. A table that got empty gives it away.
     const cell = box.current?.querySelector<HTMLElement>('[role=gridcell][tabindex="0"]')
-    wantsFocus.current = cell === null
+    wantsFocus.current = cell === null && rows.length > 0
     cell?.focus()
   })
 
