@@ -135,6 +135,12 @@ describe('the page Tests of the console', () => {
     await panel.getByText('none', { exact: true }).last().waitFor()
     await panel.getByRole('button', { name: 'Look it up' }).click()
     await panel.getByRole('link', { name: /by sam$/ }).waitFor()
+    // The use of others would be told of those without a role.
+    await page.getByLabel('Caller').selectOption('anonymous')
+    await page.getByRole('gridcell', { name: 'no', exact: true }).first().click()
+    await panel.getByText('The log is searched by role, and these callers have none.').waitFor()
+    expect(await panel.getByRole('button', { name: 'Look it up' }).count()).to.equal(0)
+    await page.getByLabel('Caller').selectOption('support')
     await page.getByLabel('Find').fill('/api/orders/{id} delete owner+draft')
     await page.getByRole('gridcell', { name: 'yes' }).first().click()
     await panel.getByRole('link', { name: 'orders.csv:3' }).click()

@@ -19,7 +19,7 @@ export function CellEvidence({ row, cell, rows }: CellEvidenceProps) {
     <>
       <h3>Matrix rows that state it</h3>
       <StatedBy row={row} cell={cell} rows={rows} />
-      <h3>Last use</h3>
+      <h3>Last use, of any object</h3>
       <LastUse key={`${row.methods} ${row.path} ${cell.caller}`} row={row} cell={cell} />
     </>
   )
@@ -77,10 +77,11 @@ function relationsOf({ relation }: MatrixRow): readonly string[] {
 /** Asked by a button: where nobody made such a request, the whole log is read. */
 function LastUse({ row: { resource, action, path }, cell: { caller, outcome } }: Omit<CellEvidenceProps, 'rows'>) {
   const [isAsked, setAsked] = useState(false)
-  const who = caller.startsWith('user:') ? { subject: caller.slice('user:'.length) } : roleOf(caller)
-  const filter = { resource, action, route: path, outcome: outcome === 'allowed' ? 'allowed' : 'refused', ...who }
-  const question = { path: '/policy/v1/decisions', body: { ...filter, limit: 1 } }
+  const filter = { resource, action, route: path, outcome: outcome === 'allowed' ? 'allowed' : 'refused' }
+  const who = callerIn(caller)
+  const question = { path: '/policy/v1/decisions', body: { ...filter, ...who, limit: 1 } }
   const answer = useAnswer<Told<{ readonly records: readonly DecisionRecord[] }>>(isAsked ? question : undefined)
+  if (!who) return <p class="quiet">The log is searched by role, and these callers have none.</p>
   if (!isAsked) {
     return (
       <button type="button" onClick={() => setAsked(true)}>
@@ -92,7 +93,7 @@ function LastUse({ row: { resource, action, path }, cell: { caller, outcome } }:
     <Answered answer={answer} action="read-decisions">
       {({ result: { records } }) =>
         records.length === 0 ? (
-          <p role="status">never, by the log that is kept</p>
+          <p role="status">never, in the log that is kept</p>
         ) : (
           <p role="status">
             {records.map(({ requestId, time, subject = 'somebody without credentials' }) => (
@@ -107,6 +108,8 @@ function LastUse({ row: { resource, action, path }, cell: { caller, outcome } }:
   )
 }
 
-function roleOf(caller: string): object {
-  return ['anonymous', 'everyone'].includes(caller) ? {} : { role: caller }
+/** As the log is searched; undefined for callers without a role. */
+function callerIn(column: string): object | undefined {
+  if (column.startsWith('user:')) return { subject: column.slice('user:'.length) }
+  return column === 'anonymous' || column === 'everyone' ? undefined : { role: column }
 }
