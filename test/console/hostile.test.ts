@@ -174,6 +174,26 @@ describe('the console among hostile names and lost connections', () => {
     await close()
   })
 
+  it('ends no session where the server is too busy to renew it', async () => {
+    const { page, close } = await openConsole(browser, server, { as: 'ada', path: '/ask' })
+    const asked: number[] = []
+    await page.route('**/policy/v1/explain', (route) => route.fulfill({ status: 401, json: {} }), { times: 1 })
+    await page.route(
+      '**/api/tokens',
+      (route) => {
+        asked.push(asked.length)
+        return route.fulfill({ status: 503, json: { code: 'store-unavailable', detail: 'The store is busy.' } })
+      },
+      { times: 2 },
+    )
+    await page.getByLabel('Path').fill('/api/orders')
+    await page.getByRole('button', { name: 'Explain' }).click()
+    await page.getByRole('article', { name: 'Explanation' }).waitFor()
+    expect(asked.length).to.be.greaterThan(0)
+    expect(await page.getByRole('dialog').count()).to.equal(0)
+    await close()
+  })
+
   it('offers a draft again after a reload and the sign-in, to the same person alone, and keeps no token', async () => {
     const { page, troubles, close } = await openConsole(browser, server, { as: 'ada', path: '/draft' })
     page.on('dialog', (dialog) => void dialog.accept())

@@ -121,6 +121,22 @@ describe('the page Review', () => {
     await close()
   })
 
+  it('takes the focus from nothing when its last line is decided and others come back', async () => {
+    const { page, close } = await openConsole(browser, server, { as: 'ada', path: '/review?decision=undecided' })
+    await page.getByLabel('Find').fill('sam orders delete')
+    await page.getByText(/^1 of /).waitFor()
+    await page.getByRole('gridcell').first().focus()
+    await page.keyboard.press('y')
+    await page.getByText(/^0 of .* 1 confirmed/).waitFor()
+    await page.getByLabel('Find').focus()
+    await page.keyboard.press('Control+A')
+    await page.keyboard.type('sam orders')
+    await page.getByText(/^[1-9] of /).waitFor()
+    expect(await page.getByLabel('Find').evaluate((field) => field.matches(':focus'))).to.equal(true)
+    expect(await page.getByLabel('Find').inputValue()).to.equal('sam orders')
+    await close()
+  })
+
   it('keeps what is decided when the session ends, and shows it to nobody else', async () => {
     const { page, close } = await openConsole(browser, server, { as: 'ada', path: '/review' })
     await decideByKeys(page)
@@ -130,7 +146,7 @@ describe('the page Review', () => {
       ['audrey', /0 confirmed, 0 revoked/],
     ] as const) {
       await server.app.directory.setPassword('ada', { hash, oneTime: false })
-      await page.getByRole('button', { name: 'Read the report again' }).click()
+      await page.getByRole('button', { name: 'Read the report again' }).dispatchEvent('click')
       await page.getByRole('dialog', { name: 'Sign in again' }).waitFor()
       await signIn(page, name)
       await page.getByText(sentence).waitFor()
