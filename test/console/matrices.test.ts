@@ -59,6 +59,21 @@ describe('the page Tests of the console', () => {
     await close()
   })
 
+  it('counts the cells that a run did not get to, and calls no such run a whole one', async () => {
+    const { page, close } = await openConsole(browser, server, { as: 'ada', path: '/tests' })
+    await page.route('**/policy/v1/matrix-test', async (route) => {
+      const response = await route.fetch()
+      const run = (await response.json()) as { test: { result: { counts: object } } }
+      run.test.result.counts = { passed: 2, failed: 0, impossible: 0, 'left-out': 3 }
+      await route.fulfill({ response, json: run })
+    })
+    await page.getByRole('button', { name: 'Run' }).click()
+    await page
+      .getByText("2 of 5 cells are as expected, 0 wrong, 0 can't be tried, 3 not asked about.", { exact: true })
+      .waitFor()
+    await close()
+  })
+
   it('shows what the matrices say nothing about, which mistakes they miss, and writes what is missing', async () => {
     const { page, close } = await openConsole(browser, server, { as: 'ada', path: '/tests' })
     const found = page.getByRole('complementary', { name: 'What was found' })

@@ -48,10 +48,13 @@ export function RunFound({ run: { matrices, test }, show }: RunFoundProps) {
   )
 }
 
-function countsText({ passed, failed, impossible }: Readonly<Record<TrialResult['outcome'], number>>): string {
-  const all = passed + failed + impossible
+function countsText(counts: Readonly<Record<TrialResult['outcome'], number>>): string {
+  const { passed, failed, impossible, 'left-out': leftOut } = counts
+  const all = passed + failed + impossible + leftOut
   if (all === passed) return `All ${all} cells are as expected.`
-  return `${passed} of ${all} cells are as expected, ${failed} wrong, ${impossible} can't be tried.`
+  const told = `${passed} of ${all} cells are as expected, ${failed} wrong, ${impossible} can't be tried`
+  // The run ended before their turn.
+  return leftOut === 0 ? `${told}.` : `${told}, ${leftOut} not asked about.`
 }
 
 const PARTS = ['rules', 'terms', 'results', 'relations', 'views'] as const
