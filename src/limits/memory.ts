@@ -41,11 +41,14 @@ export function createMemoryLimiter({
 
   function admit(quotas: readonly Quota[]): Admission {
     const nowMicros = Math.floor(now() * 1000)
-    const asked = quotas.map((quota) => {
+    const asked: { quota: Quota; key: string; window: SlidingWindow }[] = []
+    let admitted = true
+    for (const quota of quotas) {
       const key = windows.size < mostKeys || windows.has(quota.key) ? quota.key : sharedKey(quota)
-      return { quota, key, window: present(windows, quota, { key, nowMicros }) }
-    })
-    const admitted = asked.every(({ quota, window }) => window.used < quota.allow)
+      const window = present(windows, quota, { key, nowMicros })
+      asked.push({ quota, key, window })
+      admitted &&= window.used < quota.allow
+    }
     if (admitted) {
       for (const { key, window } of asked) {
         window.count()

@@ -7,16 +7,12 @@ export class SlidingWindow {
   private index: number
   /** Requests admitted in sub-window i at i modulo COUNTED. */
   private readonly counts: number[] = new Array<number>(COUNTED).fill(0)
-  private total = 0
+  /** Requests that count at the time of the last `moveTo`. Only the window itself changes it. */
+  used = 0
 
   constructor(step: number, nowMicros: number) {
     this.step = step
     this.index = Math.floor(nowMicros / step)
-  }
-
-  /** Requests that count at the time of the last `moveTo`. */
-  get used(): number {
-    return this.total
   }
 
   /** Nothing counts from this time on. */
@@ -33,12 +29,12 @@ export class SlidingWindow {
   /** Counts one more request, or so many bytes, in the current sub-window. */
   count(more = 1): void {
     this.counts[this.index % COUNTED] = this.at(this.index) + more
-    this.total += more
+    this.used += more
   }
 
   /** The time at which one more request would be admitted than now; 0 if nothing counts. */
   freesAtMicros(allow: number): number {
-    let excess = Math.max(0, this.total - Math.max(1, allow))
+    let excess = Math.max(0, this.used - Math.max(1, allow))
     for (let index = Math.max(0, this.index - SUB_WINDOWS); index <= this.index; index++) {
       excess -= this.at(index)
       if (excess < 0) return (index + COUNTED) * this.step
@@ -47,18 +43,18 @@ export class SlidingWindow {
   }
 
   private fold(step: number, index: number): void {
-    const { total } = this
+    const { used } = this
     this.step = step
     this.index = index
-    this.total = 0
+    this.used = 0
     this.counts.fill(0)
-    this.count(total)
+    this.count(used)
   }
 
   private advance(passed: number): void {
     const present = this.index + passed
     for (let next = Math.max(this.index + 1, present - SUB_WINDOWS); next <= present; next++) {
-      this.total -= this.at(next)
+      this.used -= this.at(next)
       this.counts[next % COUNTED] = 0
     }
     this.index = present

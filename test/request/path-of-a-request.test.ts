@@ -52,6 +52,8 @@ describe('the path of a request', () => {
     let runs = 0
     const once = await functionsOf(async () => runs++ === 0 && textOfTime(now))
     expect([...once]).to.deep.equal([])
+    const everySecond = await functionsOf(async () => runs++ % 2 === 0 && textOfTime(now))
+    expect([...everySecond]).to.deep.equal([])
     const often = () => void Array.from({ length: 30 }, () => textOfTime(now))
     const timer = setInterval(often, 100)
     const beside = await functionsOf(() => sleep(10))

@@ -94,11 +94,11 @@ export function recordOf(request: RequestFacts): DecisionRecord {
     objectId: outcome?.objectId ?? objectIdOf(asked?.id, decision) ?? refusedSignIn?.userId,
     subject: caller?.id ?? rejected?.subject,
     roles: caller?.roles,
-    rolesLost: rolesLost(request, caller),
+    rolesLost: caller && request.policy.snapshot.rolesLostBy(caller),
     ...grantNumbers(caller),
     authentication: authentication?.kind,
     credential: caller?.credential ?? rejected?.credential,
-    signedIn: caller && signInOf(caller),
+    signedIn: signInOf(caller),
     // Why a credential or a sign-in was refused; no part of the credential itself (test/identity).
     reason: rejected?.reason ?? refusedSignIn?.reason,
     outcome: problem ? (problem.status < 500 ? 'refused' : 'failed') : 'allowed',
@@ -115,10 +115,6 @@ export function recordOf(request: RequestFacts): DecisionRecord {
   }
 }
 
-function rolesLost({ policy }: RequestFacts, caller: Caller | undefined): readonly string[] | undefined {
-  return caller && policy.snapshot.rolesLostBy(caller)
-}
-
 function canOf({ input }: RequestFacts): true | undefined {
   const asked = input?.kind === 'list' ? input.query.can : input?.kind === 'item' && input.can
   return asked || undefined
@@ -132,8 +128,8 @@ function methodOf({ method, forwarded }: RequestFacts): Pick<DecisionRecord, 'me
 }
 
 /** An API key proves no sign-in. */
-function signInOf(caller: Caller): DecisionRecord['signedIn'] {
-  if (credentialKindOf(caller) === 'api-key') return undefined
+function signInOf(caller: Caller | undefined): DecisionRecord['signedIn'] {
+  if (!caller || credentialKindOf(caller) === 'api-key') return undefined
   const { authTime, acr } = caller
   return { at: authTime === undefined ? undefined : new Date(authTime).toISOString(), acr }
 }

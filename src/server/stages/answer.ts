@@ -215,12 +215,13 @@ type EndOfTurn = () => Promise<void>
 function createEndOfTurn(): EndOfTurn {
   let end: Promise<void> | undefined
   return () => {
-    end ??= new Promise((resolve) => {
-      setImmediate(() => {
-        end = undefined
-        resolve()
-      })
+    if (end) return end
+    const { promise, resolve } = Promise.withResolvers<void>()
+    end = promise
+    setImmediate(() => {
+      end = undefined
+      resolve()
     })
-    return end
+    return promise
   }
 }

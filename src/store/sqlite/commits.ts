@@ -4,26 +4,26 @@
  * isn't durable.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { answering, inTransaction, inUndoneTransaction } from './database.ts'
+import { inTransaction, inUndoneTransaction, ofContract } from './database.ts'
 
 /** A client that writes again and again has sent its next write by then. */
 const ALONE_AFTER_MS = 10
 
 interface WaitingCommit {
-  /** Whether the work leaves anything to commit. */
-  readonly stores: boolean
   /** Runs among others in the group's transaction. Throws only errors that make the whole group fail. */
   readonly attempt: () => void
   /** Runs as the whole group: an error undoes the transaction. */
   readonly attemptAlone: () => void
-  /** Called when the group is durable. */
-  readonly settle: () => void
+  /** Called when the group is durable. An attempt sets it. */
+  settle: () => void
   readonly fail: (error: unknown) => void
 }
 
 export class GroupCommits {
   readonly #database: DatabaseSync
   #waiting: WaitingCommit[] = []
+  /** Whether any of the waiting work leaves something to commit. */
+  #stores = false
   #endOfTurn: NodeJS.Immediate | undefined
   #later: NodeJS.Timeout | undefined
 
@@ -32,8 +32,8 @@ export class GroupCommits {
   }
 
   /**
-   * Soon runs `work` in a transaction. Resolves with its result when the commit is durable. Rejects with what `work`
-   * threw, or with StoreUnavailable; then nothing of it is stored. A failed commit fails all work in it.
+   * Soon runs `work` in a transaction. Resolves with its result when the commit is durable. Rejects with an error of the
+   * contract (`answering`); then nothing of it is stored. A failed commit fails all work in it.
    */
   write<T>(work: () => T): Promise<T> {
     this.#endOfTurn ??= setImmediate(() => this.flush())
@@ -61,38 +61,29 @@ export class GroupCommits {
     this.#endOfTurn = this.#later = undefined
     const group = this.#waiting
     if (group.length === 0) return
+    // A commit would wait for the disk even if all of it was undone.
+    const transaction = this.#stores ? inTransaction : inUndoneTransaction
     this.#waiting = []
+    this.#stores = false
     try {
-      this.#commit(group)
+      transaction(this.#database, () => {
+        const [first, ...others] = group
+        if (others.length === 0) first?.attemptAlone()
+        else for (const { attempt } of group) attempt()
+      })
     } catch (error) {
-      for (const { fail } of group) fail(error)
+      for (const { fail } of group) fail(ofContract(error))
       return
     }
     for (const { settle } of group) settle()
   }
 
   #add<T>(work: () => T, stores = true): Promise<T> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push(waitingOf({ database: this.#database, work, stores }, { resolve, reject }))
-    })
+    const pending = Promise.withResolvers<T>()
+    this.#stores ||= stores
+    this.#waiting.push(waitingOf({ database: this.#database, work, stores }, pending))
+    return pending.promise
   }
-
-  #commit(group: readonly WaitingCommit[]): void {
-    // A commit would wait for the disk even if all of it was undone.
-    const transaction = group.some(({ stores }) => stores) ? inTransaction : inUndoneTransaction
-    answering(() => {
-      transaction(this.#database, () => {
-        const [first, ...others] = group
-        if (others.length === 0) first?.attemptAlone()
-        else for (const { attempt } of group) attempt()
-      })
-    })
-  }
-}
-
-interface PendingPromise<T> {
-  readonly resolve: (value: T) => void
-  readonly reject: (error: unknown) => void
 }
 
 interface CommitWork<T> {
@@ -103,35 +94,29 @@ interface CommitWork<T> {
 
 function waitingOf<T>(
   { database, work, stores }: CommitWork<T>,
-  { resolve, reject }: PendingPromise<T>,
+  { resolve, reject }: PromiseWithResolvers<T>,
 ): WaitingCommit {
-  let settle: (() => void) | undefined
-  return {
-    stores,
+  const waiting: WaitingCommit = {
     attempt: () => {
       try {
         const value = inSavepoint(database, work, stores ? RELEASE : UNDO)
-        settle = () => resolve(value)
+        waiting.settle = () => resolve(value)
       } catch (error) {
         // After some errors (a full disk, for example) the engine has undone the transaction; the next statement would
         // commit alone.
         if (!database.isTransaction) throw error
-        settle = () => reject(error)
+        waiting.settle = () => reject(ofContract(error))
       }
     },
     // A savepoint would copy the pages that the work changes to a file of its own, which a full disk may not hold.
     attemptAlone: () => {
-      try {
-        const value = work()
-        settle = () => resolve(value)
-      } catch (error) {
-        reject(error)
-        throw error
-      }
+      const value = work()
+      waiting.settle = () => resolve(value)
     },
-    settle: () => settle?.(),
+    settle: () => undefined,
     fail: reject,
   }
+  return waiting
 }
 
 const RELEASE = 'release one'

@@ -107,9 +107,14 @@ export function answering<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {
-    if (isOfContract(error)) throw error
-    throw error instanceof PastBound ? new ReadTooLong(error) : new StoreUnavailable(error)
+    throw ofContract(error)
   }
+}
+
+/** The error of the contract that says what this one means. */
+export function ofContract(error: unknown): unknown {
+  if (isOfContract(error)) return error
+  return error instanceof PastBound ? new ReadTooLong(error) : new StoreUnavailable(error)
 }
 
 /** A document that isn't JSON, met by a statement that looks into documents. */

@@ -5,7 +5,7 @@ import type { OpenedStore } from '../contract.ts'
 import type { ReadBounds } from '../lists/read-bounds.ts'
 import { SqlCounters } from '../sql/attempts.ts'
 import { getOrFail, openedStore } from '../sql/opened.ts'
-import type { SqlEngine, Statement } from '../sql/statement.ts'
+import type { SqlEngine } from '../sql/statement.ts'
 import { SqliteAccountStatuses } from './account-statuses.ts'
 import { GroupCommits } from './commits.ts'
 import { answering, identityOf, renewStatistics } from './database.ts'
@@ -76,14 +76,13 @@ export function assemble(database: DatabaseSync, { file, plans, now, bounds }: D
 }
 
 function sqlEngine(statements: StatementRunner, commits: GroupCommits, now: () => Date): SqlEngine {
-  const ask = (statement: Statement) => answering(() => statements.ask(statement))
   return {
     dialect: DIALECT,
     now,
-    ask: async (statement) => ask(statement),
-    write: (work) => commits.write(() => answering(() => statements.run(work()))),
-    change: (statement) => commits.write(() => ask(statement)),
-    changeSoon: (statement) => commits.join(() => ask(statement)),
+    ask: async (statement) => answering(() => statements.ask(statement)),
+    write: (work) => commits.write(() => statements.run(work())),
+    change: (statement) => commits.write(() => statements.ask(statement)),
+    changeSoon: (statement) => commits.join(() => statements.ask(statement)),
   }
 }
 

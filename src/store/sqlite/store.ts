@@ -240,7 +240,7 @@ export class ObjectWrites {
       statements.run<unknown>(permit.kind === 'create' ? this.#insert(permit, { time }) : this.#change(permit, time))
       return lookups.holds(lookup)
     }
-    return commits.undone(() => answering(work))
+    return commits.undone(work)
   }
 
   secret(name: string): Promise<Uint8Array> {
