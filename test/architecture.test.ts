@@ -42,9 +42,9 @@ const MATRIX_ROOMS = [
 /** Code lines of each room: what was reached, rounded up to the next fifty. Lower one whenever its room gets smaller. */
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
-  cli: 4550,
+  cli: 4600,
   tools: 29100,
-  server: 10850,
+  server: 10900,
   analysis: 4950,
   config: 620,
   identity: 2800,
@@ -57,7 +57,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   resources: 4400,
   present: 650,
   base: 1200,
-  lsp: 1600,
+  lsp: 1700,
 }
 
 /** Files that do one job each and don't know one another; only the file that composes them does. */
@@ -301,7 +301,7 @@ describe('architecture', () => {
     )
     const lines = files.reduce((sum, name) => sum + codeLines(readFileSync(join(folder, name), 'utf8')), 0)
     expect(files.length).to.be.greaterThan(30)
-    expect(overBudget(new Map([['console', lines]]), { console: 5850 })).to.deep.equal([])
+    expect(overBudget(new Map([['console', lines]]), { console: 5950 })).to.deep.equal([])
   })
 
   it('a room that grows, or a new room, would be found', () => {

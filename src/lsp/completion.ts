@@ -1,14 +1,9 @@
 /** Completes names: those that may stand where the cursor is, each with its meaning. */
 import { type CompletionItem, CompletionItemKind } from 'vscode-languageserver'
-import { meaningOfName, namesFor } from './names/known-names.ts'
-import type { NameKind } from './names/name-slot.ts'
-import { slotAt } from './names/slots.ts'
+import { type Offers, offersAt } from './names/offers.ts'
 import type { EditorQuestion } from './question.ts'
 
-/** Stands at the cursor, so that an empty place is a name too. It fits every form of name. */
-const MARK = 'zzcursorzz'
-
-const KINDS: Readonly<Record<NameKind, CompletionItemKind>> = {
+const KINDS: Readonly<Record<Offers['offers'][number]['kind'], CompletionItemKind>> = {
   role: CompletionItemKind.EnumMember,
   resource: CompletionItemKind.Class,
   action: CompletionItemKind.Method,
@@ -16,20 +11,14 @@ const KINDS: Readonly<Record<NameKind, CompletionItemKind>> = {
   condition: CompletionItemKind.Event,
   view: CompletionItemKind.Struct,
   field: CompletionItemKind.Field,
+  word: CompletionItemKind.Keyword,
 }
 
 export function completionsAt({ source, offset, rangeOf, project, known }: EditorQuestion): readonly CompletionItem[] {
-  const text = `${source.text.slice(0, offset)}${MARK}${source.text.slice(offset)}`
-  // Behind the first letter of the mark, so that a name that ends at the cursor isn't meant.
-  const slot = slotAt({ ...source, text }, offset + 1, project.folders, known.resources)
-  if (!slot?.name.includes(MARK) || slot.declares) return []
-  const range = rangeOf(slot.start, slot.end - MARK.length)
-  const names = [...namesFor(slot, known)].map(([name, kind]): CompletionItem => {
-    const detail = meaningOfName(kind, name, slot.about, known)
-    return { label: name, kind: KINDS[kind], ...(detail && { detail }), textEdit: { range, newText: name } }
+  const found = offersAt(source, offset, project.folders, known)
+  if (!found) return []
+  const range = rangeOf(found.start, found.end)
+  return found.offers.map(({ name, kind, meaning }): CompletionItem => {
+    return { label: name, kind: KINDS[kind], ...(meaning && { detail: meaning }), textEdit: { range, newText: name } }
   })
-  const words = slot.words.map((word): CompletionItem => {
-    return { label: word, kind: CompletionItemKind.Keyword, textEdit: { range, newText: word } }
-  })
-  return [...names, ...words]
 }

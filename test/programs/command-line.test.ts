@@ -70,6 +70,8 @@ describe('the command line', () => {
     const request = ['GET', '/api/orders/{id}', '--role', 'support', '--matrices', join(bin, 'matrix')]
     const { cells } = await json('matrix-find', ['matrix', 'find', ...request])
     expect(cells.map(({ cell }: { cell: { column: string } }) => cell.column)).to.include('support')
+    const named = await json('policy-names', ['policy', 'names', join(server.folder, 'policies/roles.yaml:1:1')])
+    expect(named.names).to.deep.equal([])
     await json('signing-keys-list', ['signing-keys', 'list'])
     const { kid, older } = await json('signing-keys-rotate', ['signing-keys', 'rotate'])
     expect(older).to.have.length(1)

@@ -161,6 +161,37 @@ describe('a question about the policy', () => {
     expect(without.check.result.findings[0].file).to.equal('draft/views.yaml')
     expect(server.app.policy.active.revision).to.equal(revision)
   })
+
+  it('of names at a place has what an editor offers there, of the draft, or in force where the draft has faults', async () => {
+    const names = async (files: object, file: string, text: string) => {
+      const body = { files, file, line: 1, column: text.length + 1 }
+      return (await ask('names', body, admin)).body
+    }
+    const line = 'p, night, notes, read, owner+'
+    const roles = 'night:\n  description: Works at night.\n'
+    const told = await names({ 'policy.csv': line, 'roles.yaml': roles }, 'policy.csv', 'p, ni')
+    expect(told.command).to.equal('sallyport policy names --policies=draft --before=policies draft/policy.csv:1:6')
+    expect(told.result).to.deep.include({ place: { file: 'draft/policy.csv', line: 1, column: 4 }, length: 5 })
+    expect(told.result.names.slice(0, 1)).to.deep.equal([{ name: 'night', kind: 'role', meaning: 'Works at night.' }])
+    const labels = async (files: object, text: string) =>
+      (await names(files, 'policy.csv', text)).result.names.map(({ name }: { name: string }) => name)
+    expect(await labels({ 'policy.csv': line, 'roles.yaml': 'night: [' }, 'p, ')).to.include.members([
+      'member',
+      'everyone',
+    ])
+    expect(await labels({ 'policy.csv': line, 'roles.yaml': null }, line)).to.include.members(['owner', 'any'])
+    expect(await labels({}, '# ')).to.deep.equal([])
+    const beyond = await ask('names', { files: {}, file: 'policy.csv', line: 9999, column: 1 }, admin)
+    expect([beyond.status, beyond.body.detail]).to.deep.equal([
+      422,
+      'The command says: policies/policy.csv has no line 9999 with a column 1.',
+    ])
+    for (const file of ['../policy.csv', 'nothing.csv:1', '/etc/passwd']) {
+      expect((await ask('names', { files: {}, file, line: 1, column: 1 }, admin)).status, file).to.equal(400)
+    }
+    expect((await ask('names', { files: {}, file: 'nothing.csv', line: 1, column: 1 }, admin)).status).to.equal(422)
+    expect((await ask('names', { files: {}, file: 'policy.csv', line: 1, column: 1 })).status).to.equal(403)
+  })
 })
 
 describe('the decisions of a server, followed', () => {

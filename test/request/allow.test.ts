@@ -47,6 +47,7 @@ const ALLOW: Readonly<Record<string, string>> = {
         'explain-record',
         'follow',
         'matrix',
+        'names',
         'of',
         'propose',
         'publish',

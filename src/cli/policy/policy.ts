@@ -26,6 +26,7 @@ import {
   withHelp,
 } from '../options.ts'
 import { withProgress } from '../progress.ts'
+import { declareNames } from './names.ts'
 import { declareProposals } from './proposals.ts'
 import { declareRelease } from './release.ts'
 import { declareTrim, declareUsage } from './usage.ts'
@@ -42,6 +43,7 @@ export function policyCommand(): Command {
     declareUsage,
     declareTrim,
     declareSuggest,
+    declareNames,
     declareRelease,
     declareProposals,
     declareBreakGlass,

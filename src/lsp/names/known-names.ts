@@ -17,7 +17,10 @@ export interface ProjectNames extends Omit<RuleVocabulary, 'conditions'> {
 }
 
 /** Undefined while there are no schemas, or files of the policy are missing. `before`: for files with faults. */
-export function knownNames({ reading, resources }: EditedFiles, before?: ProjectNames): ProjectNames | undefined {
+export function knownNames(
+  { reading, resources }: Pick<EditedFiles, 'reading' | 'resources'>,
+  before?: ProjectNames,
+): ProjectNames | undefined {
   const files = filesOf(reading)
   if (!resources || !files) return undefined
   const kept = <T extends { readonly size: number }>(read: (report: Reporter) => T, former: T | undefined): T => {

@@ -14,6 +14,7 @@ import {
   DRAFT,
   DURATION,
   EVENTS,
+  FILE,
   FILES,
   FILES_OR_NONE,
   LINE,
@@ -237,6 +238,12 @@ const QUESTIONS: readonly PolicyQuestion[] = [
       },
     },
     gives: DRAFT,
+  },
+  {
+    name: 'names',
+    action: 'draft',
+    summary: 'List the names that may stand at a place of a file',
+    takes: { required: { files: FILES_OR_NONE, file: FILE, line: NUMBER, column: NUMBER } },
   },
   {
     name: 'replay',

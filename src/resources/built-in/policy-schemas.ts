@@ -119,12 +119,16 @@ export const LINE_NUMBERS: JsonObject = {
   maxLength: 1_000_000,
 }
 
+const POLICY_FILE = '^[a-z]{1,40}\\.[a-z]{1,10}$'
+
+export const FILE: JsonObject = { description: 'Its name in policies/.', type: 'string', pattern: POLICY_FILE }
+
 export const CHANGED_FILES: JsonObject = {
   description: 'The texts of the files, by their names in policies/. Others stay as they are; null removes one.',
   type: 'object',
   minProperties: 1,
   maxProperties: 20,
-  propertyNames: { pattern: '^[a-z]{1,40}\\.[a-z]{1,10}$' },
+  propertyNames: { pattern: POLICY_FILE },
   additionalProperties: { type: ['string', 'null'], maxLength: LONGEST_FILE },
 }
 

@@ -81,6 +81,7 @@ const COMMANDS: Readonly<Record<string, QuestionCommand>> = {
     },
     lines: true,
   },
+  names: { words: ['policy', 'names'], options: { policies: 'policies', before: 'before' }, places: ['place'] },
   propose: {
     words: ['policy', 'propose'],
     options: { title: 'title', ticket: 'ticket', 'not-before': 'notBefore', expires: 'expires', key: 'key' },

@@ -73,6 +73,7 @@ export class Questions implements PolicyQuestions {
     const place = runsMatrices(name) || name === 'replay' ? this.#runs : this.#place
     const work = () => {
       if (name === 'draft') return this.#draft(asked, ends)
+      if (name === 'names') return this.#names(asked, ends)
       if (runsMatrices(name)) return this.#runMatrices(name, asked, ends)
       return name === 'version' ? this.#version(asked, ends) : this.#ofCommand(name, asked, { place, gone: ends })
     }
@@ -145,6 +146,19 @@ export class Questions implements PolicyQuestions {
     const compared = await this.#place.run(diffOf(join(folder, 'policies'), draft), draft, gone)
     const shown = { ...line, shown: 'sallyport policy diff policies draft' }
     return `{"check":${check},"diff":${answerJson(shown, compared)}}`
+  }
+
+  /** At a place in a draft. Where its files have faults, the names in force count. */
+  async #names(asked: QuestionBody, gone: AbortSignal): Promise<string> {
+    const folder = await this.#place.inForce()
+    const [before, policies] = ['policies', bringsFiles(asked) ? 'draft' : 'policies']
+    if (policies === 'draft') await writeDraft(folder, asked)
+    const lineIn = (at: string) => {
+      const place = `${join(at, policies, String(asked.file))}:${asked.line}:${asked.column}`
+      return commandOf('names', { place, policies: join(at, policies), before: join(at, before) })
+    }
+    const said = await this.#place.run(lineIn(folder).argv, join(folder, before), gone)
+    return answerJson(lineIn(''), said)
   }
 
   #files(): JsonObject {

@@ -189,6 +189,13 @@ export interface MeaningOfLine {
   readonly says: readonly string[]
 }
 
+export interface NamesAtPlace {
+  /** A chosen name replaces what stands there, so many characters long. */
+  readonly place: { readonly column: number }
+  readonly length: number
+  readonly names: readonly { readonly name: string; readonly kind: string; readonly meaning: string | null }[]
+}
+
 export interface Drafted {
   readonly check: Told<Checked>
   /** Null for files with errors. */

@@ -92,9 +92,14 @@ export function show(files: PolicyFiles): void {
 
 export function change(name: string, text: string | null): void {
   const now = draft.get()
-  if (!now) return
-  const { [name]: _before, ...others } = now.changed
-  draft.set({ ...now, changed: text === now.begun.files[name] ? others : { ...others, [name]: text } })
+  if (now) draft.set({ ...now, changed: changedWith(name, text) })
+}
+
+/** The changed files, once this one has this text. */
+export function changedWith(name: string, text: string | null): ChangedFiles {
+  const { begun, changed = {} } = draft.get() ?? {}
+  const { [name]: _before, ...others } = changed
+  return text === begun?.files[name] ? others : { ...others, [name]: text }
 }
 
 /** Begins with the files in force, changed to those of a version. What blocks users stays as it is. */

@@ -1,6 +1,7 @@
 /** A copy of the files to change: findings while typing, and beside them what the change means. Nothing is put in force. */
 import { useEffect, useState } from 'preact/hooks'
-import type { Drafted, Finding, MeaningOfLine, PolicyFiles } from '../api/types.ts'
+import { ask, Refused, type Told } from '../api/ask.ts'
+import type { Drafted, Finding, MeaningOfLine, NamesAtPlace, PolicyFiles } from '../api/types.ts'
 import { type Answer, useAnswer } from '../api/use-answer.ts'
 import { Answered } from '../parts/answered.tsx'
 import { Choice } from '../parts/field.tsx'
@@ -11,7 +12,7 @@ import { setFilter, useAddress } from '../shell/address.ts'
 import { Proposing } from '../signing/proposing.tsx'
 import { BeforeReload } from './before-reload.tsx'
 import { DraftMeaning } from './draft-meaning.tsx'
-import { begin, type ChangedFiles, change, draft, isTooLong, show } from './draft-store.ts'
+import { begin, type ChangedFiles, change, changedWith, draft, isTooLong, show } from './draft-store.ts'
 
 export function Draft() {
   const turn = useEvery(15_000)
@@ -95,12 +96,28 @@ function Desk({ begun, changed, latest }: DeskProps) {
           findings={findings[name] ?? NO_FINDINGS}
           meanings={meanings[name] ?? NO_MEANINGS}
           goal={goal}
+          tellNames={(text, line, column) => namesIn(changedWith(name, text), { file: name, line, column })}
           onChange={(text) => change(name, text)}
         />
         <DraftMeaning answer={answer} files={files} show={show} />
       </div>
     </div>
   )
+}
+
+let asking = new AbortController()
+
+/** The last question alone waits. Undefined where it is refused: typing goes on without names. */
+async function namesIn(files: ChangedFiles, at: object): Promise<NamesAtPlace | undefined> {
+  asking.abort()
+  asking = new AbortController()
+  const { signal } = asking
+  try {
+    return (await ask<Told<NamesAtPlace>>('/policy/v1/names', { files, ...at }, signal)).result
+  } catch (error) {
+    if (error instanceof Refused || signal.aborted) return undefined
+    throw error
+  }
 }
 
 function changedText(changed: ChangedFiles): string {

@@ -7,6 +7,7 @@ import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from '@codemi
 import { EditorState } from '@codemirror/state'
 import { EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view'
 import type { Finding, MeaningOfLine } from '../api/types.ts'
+import { completing, type TellNames } from './completing.ts'
 import { lineMeanings, showMeanings } from './line-meanings.ts'
 
 export interface Editor {
@@ -22,6 +23,7 @@ export interface EditorOptions {
   readonly place: HTMLElement
   readonly label: string
   readonly text: string
+  readonly tellNames: TellNames
   readonly onChange: (text: string) => void
 }
 
@@ -36,7 +38,7 @@ const LOOK = EditorView.theme({
   '.cm-tooltip, .cm-panels': { backgroundColor: 'var(--card)', color: 'var(--text)', borderColor: 'var(--line)' },
 })
 
-export function createEditor({ place, label, text, onChange }: EditorOptions): Editor {
+export function createEditor({ place, label, text, tellNames, onChange }: EditorOptions): Editor {
   let timer = 0
   const tell = () => {
     timer = 0
@@ -58,6 +60,7 @@ export function createEditor({ place, label, text, onChange }: EditorOptions): E
         history(),
         highlightActiveLine(),
         lineMeanings,
+        completing(tellNames),
         keymap.of([...defaultKeymap, ...historyKeymap, ...lintKeymap]),
         EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
         EditorView.updateListener.of(({ docChanged }) => {

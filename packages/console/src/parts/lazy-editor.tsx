@@ -1,6 +1,7 @@
 /** The editor of a file; CodeMirror loads with the first one. Another `name` is another text. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Finding, MeaningOfLine } from '../api/types.ts'
+import type { TellNames } from './completing.ts'
 import type { Editor } from './editor.ts'
 
 interface LazyEditorProps {
@@ -10,15 +11,16 @@ interface LazyEditorProps {
   readonly meanings: readonly MeaningOfLine[]
   /** The line to show; a new object shows it again. */
   readonly goal: { readonly line: number } | undefined
+  readonly tellNames: TellNames
   readonly onChange: (text: string) => void
 }
 
-export function LazyEditor({ name, text, findings, meanings, goal, onChange }: LazyEditorProps) {
+export function LazyEditor({ name, text, findings, meanings, goal, tellNames, onChange }: LazyEditorProps) {
   const place = useRef<HTMLDivElement>(null)
   const [editor, setEditor] = useState<Editor>()
   const [isLost, setLost] = useState(false)
-  const hear = useRef(onChange)
-  hear.current = onChange
+  const hear = useRef({ onChange, tellNames })
+  hear.current = { onChange, tellNames }
   // Typed text comes back as `text`, and must not make another editor.
   const first = useRef(text)
   useEffect(() => {
@@ -27,8 +29,13 @@ export function LazyEditor({ name, text, findings, meanings, goal, onChange }: L
     import('./editor.ts').then(
       ({ createEditor }) => {
         if (isGone || !place.current) return
-        const options = { label: name, text: first.current, onChange: (typed: string) => hear.current(typed) }
-        made = createEditor({ place: place.current, ...options })
+        made = createEditor({
+          place: place.current,
+          label: name,
+          text: first.current,
+          tellNames: (...at) => hear.current.tellNames(...at),
+          onChange: (typed) => hear.current.onChange(typed),
+        })
         setEditor(made)
       },
       () => setLost(true),

@@ -7,6 +7,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['/', 'to the filter of the page'],
   ['arrows', 'between the cells and rows of a list'],
   ['Enter', 'opens the cell or the row'],
+  ['Ctrl Space', 'offers names, in the text of a draft'],
   ['Escape', 'closes what is open'],
 ]
 
