@@ -1,6 +1,6 @@
 /** A throw-away Redis for tests, on a free port, with nothing kept; and the programs that this takes. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,6 +22,8 @@ export interface RedisOptions {
   /** A free one by default. */
   readonly port?: number
   readonly args?: readonly string[]
+  /** The text of a configuration file, which it may change. */
+  readonly configuration?: string
   readonly env?: Readonly<Record<string, string>>
   /** Where it may keep a snapshot that it is asked for; by default a directory that goes when it does. */
   readonly directory?: string
@@ -37,7 +39,9 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
   const directory = options.directory ?? removeWithTests(mkdtempSync(join(tmpdir(), 'sallyport-redis-')))
   const base = ['--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', directory]
   const env = { ...process.env, ...options.env }
-  const child = endWithTests(spawn(program('redis-server'), [...base, ...(options.args ?? [])], { env }))
+  const files = options.configuration === undefined ? [] : [join(directory, 'redis.conf')]
+  for (const file of files) writeFileSync(file, `${options.configuration}\n`)
+  const child = endWithTests(spawn(program('redis-server'), [...files, ...base, ...(options.args ?? [])], { env }))
   const output = collect(child)
   const gone = new Promise<void>((resolve) => child.once('close', () => resolve()))
   void gone.then(() => {

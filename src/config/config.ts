@@ -5,6 +5,7 @@ import { againWith } from '../base/problems/fix.ts'
 import { type KeySettings, readKeySettings } from '../identity/keys/key-settings.ts'
 import { type PublishedSettings, readPublishedSettings } from '../identity/keys/published-settings.ts'
 import { type OpenIdSettings, readOpenIdSettings } from '../identity/tokens/openid-settings.ts'
+import { redisUrlFault } from '../limits/redis-url.ts'
 import { type Database, databaseIn, EXAMPLE_URL, readDatabaseUrl } from '../store/open.ts'
 import { type ConsolePlace, readConsolePlace } from './console-place.ts'
 import { ConfigError, cidr, host, list, oneOf, origins, port, publicUrl, quote, size, wholeNumber } from './values.ts'
@@ -185,8 +186,7 @@ function decisionLogFile(value: string | undefined, dataDirectory: string): stri
 }
 
 function redisUrl(url: string | undefined): string | undefined {
-  if (url === undefined || (URL.canParse(url) && /^rediss?:\/\/(?:[^%]|%[\dA-Fa-f]{2})*$/.test(url))) return url
-  throw new ConfigError(
-    'REDIS_URL is not a Redis URL; set it to one like redis://host:6379, with % of a password as %25',
-  )
+  const fault = url === undefined ? undefined : redisUrlFault(url)
+  if (fault !== undefined) throw new ConfigError(fault)
+  return url
 }

@@ -1,9 +1,12 @@
 /** Looks at the Redis in which instances share their limits; changes nothing. */
-import { Redis } from 'ioredis'
+import type { Socket } from 'node:net'
+import type { Redis } from 'ioredis'
 import { type Checked, clockChecked, faulted, passed, unchecked, warned } from '../base/problems/checked.ts'
-import { againWith } from '../base/problems/fix.ts'
+import { againWith, fixIn } from '../base/problems/fix.ts'
 import { answerWithin } from '../base/under-way.ts'
-import { CONNECTION, isOfCluster } from './redis.ts'
+import { UnusableCounts } from './limiter.ts'
+import { connectRedis, isOfCluster, REFUSED_LOGIN, redisClient } from './redis.ts'
+import { type RedisHost, type RedisPlace, readRedisUrl, redisCli, shownUrl } from './redis-url.ts'
 
 const CHECK = 'redis'
 const WAIT_MS = 2000
@@ -12,29 +15,27 @@ const OLDEST = 5
 const SLOW_MS = 100
 
 export async function examineRedis(url: string): Promise<readonly Checked[]> {
-  const client = new Redis(url, CONNECTION)
-  let fault: Error | undefined
-  client.on('error', (error) => {
-    fault = error
-  })
+  const place = readRedisUrl(url)
+  const client = redisClient(url)
   try {
-    await answerWithin(WAIT_MS, client.connect())
-    return await answerWithin(WAIT_MS, look(client, url))
+    await connectRedis(client, place)
+    return await answerWithin(WAIT_MS, look(client, place))
   } catch (error) {
-    return [refused(url, fault ?? (error as Error))]
+    return [refused(place, error as Error)]
   } finally {
     client.disconnect()
   }
 }
 
-async function look(client: Redis, url: string): Promise<readonly Checked[]> {
+async function look(client: Redis, place: RedisPlace): Promise<readonly Checked[]> {
   const begun = performance.now()
   const [seconds, micros] = await client.time()
   const aroundMs = performance.now() - begun
   const info = await client.info()
   const infoOf = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
   const version = infoOf('redis_version')
-  const answers = passed(CHECK, `${nameOf(url)} answers in ${aroundMs.toFixed(1)} ms: Redis ${version}`)
+  const answers = passed(CHECK, `${shownUrl(place)} answers in ${aroundMs.toFixed(1)} ms: Redis ${version}`)
+  const command = redisCli(place, addressOf(client, place))
   const theirs = Number(seconds) * 1000 + Number(micros) / 1000
   return [
     answers,
@@ -62,46 +63,47 @@ async function look(client: Redis, url: string): Promise<readonly Checked[]> {
           ),
         ]
       : []),
-    evictions(infoOf('maxmemory_policy'), url),
+    evictions(infoOf('maxmemory_policy'), command),
+    ...(place.kind === 'sentinel' ? [replication(infoOf, command)] : []),
     clockChecked(CHECK, { theirs, ours: Date.now(), aroundMs }),
   ]
 }
 
-function evictions(policy: string, url: string): Checked {
+/** Where the client is connected, whoever named it. */
+function addressOf({ stream, options }: Redis, { kind }: RedisPlace): RedisHost {
+  if (kind !== 'sentinel') return { host: options.host ?? '127.0.0.1', port: options.port ?? 6379 }
+  const { remoteAddress = '<primary>', remotePort = 6379 } = stream as Socket
+  return { host: remoteAddress, port: remotePort }
+}
+
+/** Redis tells how many replicas follow closely only where `min-replicas-to-write` is set. */
+function replication(infoOf: (name: string) => string, command: string): Checked {
+  if (infoOf('connected_slaves') === '0') return warned(CHECK, 'it has no replica, so no Redis can take over')
+  if (infoOf('min_slaves_good_slaves') !== '') return passed(CHECK, 'it counts only while a replica follows')
+  const fault = 'its min-replicas-to-write is 0, so it counts on when the network has cut it off from the others'
+  return warned(CHECK, fault, `${command} config set min-replicas-to-write 1`)
+}
+
+function evictions(policy: string, command: string): Checked {
   if (policy === '') return unchecked(CHECK, "it doesn't tell its maxmemory-policy; set it to noeviction")
   if (policy === 'noeviction') return passed(CHECK, 'it evicts no counts (noeviction)')
   const fault = `its maxmemory-policy is ${policy}, so it can forget counts and let more requests in`
-  return warned(CHECK, fault, `${commandLine(url)} config set maxmemory-policy noeviction`)
+  return warned(CHECK, fault, `${command} config set maxmemory-policy noeviction`)
 }
 
-function refused(url: string, { message }: Error): Checked {
-  if (message.startsWith('Unknown RESP type')) {
-    const message = `${nameOf(url)} answers, but not as Redis does, so each process counts limits alone`
+function refused(place: RedisPlace, error: Error): Checked {
+  if (error.message.startsWith('Unknown RESP type')) {
+    const message = `${shownUrl(place)} answers, but not as Redis does, so each process counts limits alone`
     return faulted(CHECK, message, againWith('REDIS_URL', 'redis://<host>:6379'))
   }
-  const fault = `${nameOf(url)} can't be used (${message.replaceAll(passwordOf(url) || '\0', '…')}), so each process counts limits alone`
-  if (/NOAUTH|WRONGPASS|invalid password|AUTH/.test(message)) return faulted(CHECK, fault, withPassword(url))
-  const { hostname } = new URL(url)
-  const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
-  return faulted(CHECK, fault, isHere ? 'sudo systemctl start redis-server' : `${commandLine(url)} ping`)
-}
-
-function withPassword(url: string): string {
-  const { protocol, username, host, pathname } = new URL(url)
-  return againWith('REDIS_URL', `'${protocol}//${username}:<password>@${host}${pathname}'`)
-}
-
-function commandLine(url: string): string {
-  const { protocol, hostname, port } = new URL(url)
-  return `redis-cli -h ${hostname} -p ${port || 6379}${protocol === 'rediss:' ? ' --tls' : ''}${passwordOf(url) && ' --askpass'}`
-}
-
-function passwordOf(url: string): string {
-  return decodeURIComponent(new URL(url).password)
-}
-
-/** Without user and password. */
-function nameOf(url: string): string {
-  const { protocol, host } = new URL(url)
-  return `${protocol}//${host}`
+  const said = error instanceof UnusableCounts ? error.message : `${shownUrl(place)} can't be used (${error.message})`
+  const fault = `${said}, so each process counts limits alone`
+  if (fixIn(error) !== undefined) return faulted(CHECK, fault, fixIn(error))
+  if (REFUSED_LOGIN.test(error.message)) {
+    return faulted(CHECK, fault, againWith('REDIS_URL', `'${shownUrl(place, '<password>')}'`))
+  }
+  const [first = { host: '127.0.0.1', port: 6379 }] = place.hosts
+  const isHere = ['localhost', '127.0.0.1', '::1'].includes(first.host)
+  const ping = `${redisCli(place, first)} ping`
+  return faulted(CHECK, fault, isHere && place.kind === 'one' ? 'sudo systemctl start redis-server' : ping)
 }

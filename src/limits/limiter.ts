@@ -41,3 +41,10 @@ export interface Limiter {
 
 /** What should keep shared counts answers, but can't keep them: the message says what to set. */
 export class UnusableCounts extends Error {}
+
+/** Why shared counts are out of reach, for a reader of the log. */
+export function whyLost(cause: unknown): string {
+  if (cause instanceof UnusableCounts) return cause.message
+  const isRefused = cause instanceof Error && /^(?:NOAUTH|WRONGPASS) /.test(cause.message)
+  return isRefused ? 'Redis refuses the user or the password of REDIS_URL' : 'Redis does not answer'
+}

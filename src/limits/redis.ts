@@ -1,8 +1,10 @@
 /** Counts that instances share: in Redis, by Redis's clock. create-limiter.ts handles its failures. */
 import { createHash } from 'node:crypto'
 import { Redis, type RedisOptions } from 'ioredis'
+import { againWith, withFix } from '../base/problems/fix.ts'
 import { answerWithin } from '../base/under-way.ts'
 import { type Admission, type Quota, UnusableCounts } from './limiter.ts'
+import { type RedisPlace, readRedisUrl, type SentinelPlace, shownUrl } from './redis-url.ts'
 import { describeAdmission, stepMicros } from './sliding-window.ts'
 import { SLIDING_WINDOW_SCRIPT } from './sliding-window-script.ts'
 
@@ -28,12 +30,78 @@ export const CONNECTION = {
   disconnectTimeout: 100,
 } satisfies RedisOptions
 
+/** So that within CONNECT_MS another Sentinel can be asked after one that hangs. */
+const SENTINEL_MS = 300
+
 /** A node keeps a part of the keys, so it can't count all quotas of a request. */
 const OF_A_CLUSTER =
   'REDIS_URL is a node of a Redis Cluster, which is not supported; set it to a Redis without cluster mode'
 
+export const REFUSED_LOGIN = /NOAUTH|WRONGPASS|NOPERM|invalid password|invalid username/
+
 /** What a node answers about keys of other nodes. */
 const CLUSTER_ANSWER = /^(?:MOVED|ASK|CROSSSLOT|CLUSTERDOWN|TRYAGAIN) /
+
+/** A client of one Redis, or of the primary that Sentinels name; it must be told to connect. */
+export function redisClient(url: string): Redis {
+  const place = readRedisUrl(url)
+  return place.kind === 'sentinel' ? new Redis(throughSentinels(place)) : new Redis(url, CONNECTION)
+}
+
+/** The client asks one Sentinel after the other. They end its connection when they name another primary. */
+function throughSentinels({ hosts, isTls, name, db, login, sentinelLogin }: SentinelPlace) {
+  return {
+    ...CONNECTION,
+    ...login,
+    name,
+    db,
+    // Not always the same one first: it may hang.
+    sentinels: hosts.toSorted(() => Math.random() - 0.5),
+    ...(sentinelLogin.username === undefined ? {} : { sentinelUsername: sentinelLogin.username }),
+    ...(sentinelLogin.password === undefined ? {} : { sentinelPassword: sentinelLogin.password }),
+    ...(isTls ? { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true } : {}),
+    connectTimeout: SENTINEL_MS,
+    sentinelCommandTimeout: SENTINEL_MS,
+    sentinelRetryStrategy: () => null,
+  } satisfies RedisOptions
+}
+
+/** Rejects within about a second if it fails, with what is wrong. Gives the last fault of the connection. */
+export async function connectRedis(
+  client: Redis,
+  place: RedisPlace,
+  ready: () => unknown = () => undefined,
+): Promise<() => Error | undefined> {
+  let fault: Error | undefined
+  const refusals: string[] = []
+  client.on('error', (error) => {
+    fault = error
+  })
+  client.on('sentinelError', ({ message }: Error) => refusals.push(message))
+  const connected = async () => {
+    await client.connect()
+    await ready()
+  }
+  await answerWithin(CONNECT_MS, connected()).catch((cause) => {
+    client.disconnect()
+    throw ofSentinels(place, refusals) ?? fault ?? cause
+  })
+  return () => fault
+}
+
+/** What Sentinels answered, if none of them named a primary. */
+function ofSentinels(place: RedisPlace, refusals: readonly string[]): Error | undefined {
+  if (place.kind !== 'sentinel' || refusals.length < place.hosts.length) return undefined
+  const said = refusals.join('\n')
+  const fault = (text: string, fix?: string) => withFix(new UnusableCounts(text, { cause: new Error(said) }), fix)
+  if (/invalid reply: null|No such master/.test(said)) {
+    const named = shownUrl({ ...place, path: '/<name>' })
+    return fault(`no Sentinel of REDIS_URL knows \`${place.name}\``, againWith('REDIS_URL', `'${named}'`))
+  }
+  if (!REFUSED_LOGIN.test(said)) return fault('no Sentinel of REDIS_URL answers')
+  const again = againWith('REDIS_URL', `'${shownUrl(place)}?sentinel_password=<password>'`)
+  return fault('the Sentinels of REDIS_URL refuse its sentinel_username or sentinel_password', again)
+}
 
 /** False where it doesn't tell, because the user may not ask for it. */
 export async function isOfCluster(client: Redis): Promise<boolean> {
@@ -60,8 +128,7 @@ export interface RedisLimiter {
 }
 
 /**
- * `url` is a redis: or rediss: URL of one Redis (5 or later); a Redis Cluster is not supported. Every key has a time to
- * live, and Redis must not evict any (`maxmemory-policy noeviction`): evicted counts are lost.
+ * `url` is that of one Redis (5 or later) or of the Sentinels that name it. Every key has a time to live, and Redis must not evict any (`maxmemory-policy noeviction`): evicted counts are lost.
  */
 export function createRedisLimiter(url: string, answerMs = ANSWER_MS): RedisLimiter {
   let connection: Redis | undefined
@@ -76,22 +143,13 @@ export function createRedisLimiter(url: string, answerMs = ANSWER_MS): RedisLimi
   }
 
   async function connect(): Promise<void> {
-    const client = new Redis(url, CONNECTION)
-    let fault: Error | undefined
-    client.on('error', (error) => {
-      fault = error
-    })
+    const client = redisClient(url)
     replace(client)
-    const ready = async () => {
-      await client.connect()
+    const fault = await connectRedis(client, readRedisUrl(url), async () => {
       if (isNode || (await isOfCluster(client))) throw new UnusableCounts(OF_A_CLUSTER)
-    }
-    await answerWithin(CONNECT_MS, ready()).catch((cause) => {
-      client.disconnect()
-      throw fault ?? cause
     })
     client.once('close', () => {
-      if (client === connection) lost(fault ?? new Error('the connection to Redis closed'))
+      if (client === connection) lost(fault() ?? new Error('the connection to Redis closed'))
     })
   }
 

@@ -7,7 +7,7 @@ import { createLimiter, type LimiterEvent } from '../../src/limits/create-limite
 import { removeNow } from '../ends-with-tests.ts'
 import { type RedisServer, startRedis } from '../redis.ts'
 
-const INSTANCES = 4
+export const INSTANCES = 4
 
 const cleanups: (() => unknown)[] = []
 

@@ -2,7 +2,7 @@
 import type { Logger } from 'pino'
 import type { Config } from '../../config/config.ts'
 import { createLimiter } from '../../limits/create-limiter.ts'
-import { type Limiter, UnusableCounts } from '../../limits/limiter.ts'
+import { type Limiter, whyLost } from '../../limits/limiter.ts'
 import type { Metrics } from '../observe/metrics.ts'
 
 export function openLimiter(
@@ -18,8 +18,7 @@ export function openLimiter(
     observe: (event) => {
       metrics.limiterState(event.kind === 'lost' ? 'degraded' : 'ok')
       if (event.kind === 'lost') {
-        const why = event.cause instanceof UnusableCounts ? event.cause.message : 'Redis does not answer'
-        log.error({ err: event.cause }, `${why}: this process counts rate limits alone`)
+        log.error({ err: event.cause }, `${whyLost(event.cause)}: this process counts rate limits alone`)
       } else log.info('Redis answers again: rate limits are shared')
     },
   })
