@@ -2,7 +2,9 @@
  * Questions to the server. One that finds nobody signed in waits for the sign-in, and one that finds no server is asked
  * again, so pages only know answers and refusals.
  */
+import { inSlices } from '../parts/slices.ts'
 import { createStore } from '../parts/store.ts'
+import { parseInSteps } from './long-json.ts'
 import { type Problem, problemIn } from './problem.ts'
 import { accepted, authorization, currentToken, renew, signedIn } from './session.ts'
 
@@ -42,11 +44,19 @@ function isAct(path: string, body: object | undefined): boolean {
 export async function ask<T>(path: string, body?: object, signal?: AbortSignal): Promise<T> {
   const answer = await askFor(path, body, signal)
   try {
-    return await answer.json()
+    return (await inSlices(parseInSteps(await textOf(answer)), signal)) as T
   } catch {
     signal?.throwIfAborted()
     throw refusedHere(0, isAct(path, body) ? NOT_KNOWN : 'The answer was cut off: ask again.')
   }
+}
+
+/** Decoded piece by piece: all of a long answer at once would hold up the page. */
+async function textOf(answer: Response): Promise<string> {
+  const reader = (await answer.blob()).stream().pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  for (let part = await reader.read(); part.value !== undefined; part = await reader.read()) text += part.value
+  return text
 }
 
 /** The answer as it comes. Throws as `ask` does. */

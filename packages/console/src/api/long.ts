@@ -7,7 +7,7 @@ import type { Answer } from './use-answer.ts'
 interface LongQuestion<T> {
   readonly answer: Store<Answer<T>>
   /** In place of the one before. */
-  readonly ask: (path: string, body: object, told?: (value: T) => void) => void
+  readonly ask: (path: string, body: object, told?: (value: T, signal: AbortSignal) => unknown) => void
   /** The server ends it too. */
   readonly stop: () => void
 }
@@ -31,17 +31,17 @@ export function createLong<T>(): LongQuestion<T> {
       leaving = new AbortController()
       const { signal } = leaving
       answer.set({ kind: 'waiting' })
-      ask<T>(path, body, signal).then(
-        (value) => {
-          told?.(value)
+      ask<T>(path, body, signal)
+        .then(async (value) => {
+          await told?.(value, signal)
+          signal.throwIfAborted()
           answer.set({ kind: 'told', value })
-        },
-        (error: unknown) => {
+        })
+        .catch((error: unknown) => {
           if (signal.aborted) return
           if (!(error instanceof Refused)) throw error
           answer.set({ kind: 'refused', problem: error.problem })
-        },
-      )
+        })
     },
   }
 }

@@ -129,24 +129,22 @@ const LEADING: readonly Column<MatrixRow>[] = [
 ]
 
 function callerColumns({ callers }: Matrix, chosen: string): readonly Column<MatrixRow>[] {
-  const shown = callers.filter(({ name }) => chosen === '' || name === chosen)
-  return [
-    ...LEADING,
-    ...shown.map(({ name }) => ({
-      title: name,
-      width: 110,
-      show: (row: MatrixRow) => textOf(cellOf(row, name)),
-      meaning: (row: MatrixRow) => toneOf(cellOf(row, name)),
-    })),
-  ]
+  const all = callers.map(({ name }, i) => ({
+    title: name,
+    width: 110,
+    show: (row: MatrixRow) => textOf(cellOf(row, name, i)),
+    meaning: (row: MatrixRow) => toneOf(cellOf(row, name, i)),
+  }))
+  return [...LEADING, ...all.filter(({ title }) => chosen === '' || title === chosen)]
 }
 
 function relationOf({ relation, becomes }: MatrixRow): string {
   return becomes === undefined ? relation : `${relation} > ${becomes}`
 }
 
-function cellOf(row: MatrixRow, caller: string): MatrixCell | undefined {
-  return row.cells.find((cell) => cell.caller === caller)
+/** `at`: where it stands among the callers, and so mostly among the cells of a row. */
+function cellOf({ cells }: MatrixRow, caller: string, at = 0): MatrixCell | undefined {
+  return cells[at]?.caller === caller ? cells[at] : cells.find((cell) => cell.caller === caller)
 }
 
 function textOf(cell: MatrixCell | undefined): string {

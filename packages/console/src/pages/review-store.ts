@@ -3,6 +3,7 @@ import type { Told } from '../api/ask.ts'
 import { session } from '../api/session.ts'
 import type { AccessReport, AccessRow, SignedReview } from '../api/types.ts'
 import { digestOf } from '../parts/digest.ts'
+import { inSlices } from '../parts/slices.ts'
 import { createStore } from '../parts/store.ts'
 
 export type Decision = 'confirmed' | 'revoked'
@@ -40,20 +41,13 @@ export function takeReport(told: Told<AccessReport>): void {
     if (decision) decisions.set(row, decision)
   }
   review.set({ told, decisions, gone: byText.size - decisions.size })
-  void makeTexts(rows)
+  void inSlices(makeTexts(rows))
 }
 
-/** Before somebody looks for one; a hundred thousand at once would hold up keys. */
-async function makeTexts(rows: readonly AccessRow[]): Promise<void> {
-  for (let i = 0; i < rows.length; i += AT_ONCE) {
-    await new Promise((resolve) => {
-      setTimeout(resolve)
-    })
-    for (const row of rows.slice(i, i + AT_ONCE)) soughtText(row)
-  }
+/** Before somebody looks for one. */
+function* makeTexts(rows: readonly AccessRow[]): Generator {
+  for (const row of rows) yield soughtText(row)
 }
-
-const AT_ONCE = 2000
 
 /** Undefined takes the decision back. */
 export function decide(rows: readonly AccessRow[], decision: Decision | undefined): void {

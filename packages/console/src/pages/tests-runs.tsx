@@ -19,7 +19,7 @@ function broughtNow(ofDraft: boolean): object {
 
 export function runTests(ofDraft: boolean): void {
   const asked = tests.get()
-  RUN.ask('/policy/v1/matrix-test', broughtNow(ofDraft), (run) => takeRun(run, asked))
+  RUN.ask('/policy/v1/matrix-test', broughtNow(ofDraft), (run, signal) => takeRun(run, asked, signal))
 }
 
 export function measure(ofDraft: boolean): void {

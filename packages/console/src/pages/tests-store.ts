@@ -2,6 +2,7 @@
 import { keep, kept } from '../api/kept.ts'
 import { session } from '../api/session.ts'
 import type { MatrixRun, ShownMatrices, TrialResult } from '../api/types.ts'
+import { inSlices } from '../parts/slices.ts'
 import type { Spot } from '../parts/spot.ts'
 import { createStore } from '../parts/store.ts'
 
@@ -112,9 +113,14 @@ export function broughtWith({ changed, bodies }: Tests): object {
 }
 
 /** Keeps what a run found, at the rows that it was asked about: `asked`, when it began. */
-export function takeRun({ matrices, test }: MatrixRun, asked: Tests): void {
-  if (Object.keys(broughtWith(asked)).length === 0) takeServed(matrices.result)
-  const spots = spotsIn(matrices.result, asked)
+export async function takeRun(run: MatrixRun, asked: Tests, signal: AbortSignal): Promise<void> {
+  if (Object.keys(broughtWith(asked)).length === 0) takeServed(run.matrices.result)
+  const seen = await inSlices(seenIn(run, asked), signal)
+  tests.set({ ...tests.get(), ...seen })
+}
+
+function* seenIn({ matrices, test }: MatrixRun, asked: Tests): Generator<unknown, Pick<Tests, 'found' | 'spots'>> {
+  const spots = yield* spotsIn(matrices.result, asked)
   const found = new Map<readonly string[], Map<number, CellFound>>()
   const note = (place: CellPlace, one: CellFound) => {
     const [row, column] = spots.get(placeKey(place)) ?? [[], 0]
@@ -127,19 +133,20 @@ export function takeRun({ matrices, test }: MatrixRun, asked: Tests): void {
   }
   for (const { place, kind, outcome, status, why = '' } of test?.result.results ?? []) {
     const short = outcome === 'failed' && status !== undefined ? `got ${status}` : ''
-    if (kind === 'cell') note(place, { meaning: MEANINGS[outcome], short, why })
+    if (kind === 'cell') yield note(place, { meaning: MEANINGS[outcome], short, why })
   }
-  tests.set({ ...tests.get(), found, spots })
+  return { found, spots }
 }
 
 /** The rows that a run was asked about, by the places that it names. */
-function spotsIn({ matrices }: ShownMatrices, asked: Tests): Tests['spots'] {
+function* spotsIn({ matrices }: ShownMatrices, asked: Tests): Generator<unknown, Tests['spots']> {
   const spots = new Map<string, readonly [readonly string[], number]>()
   for (const { file, places } of matrices) {
     const name = nameIn(file)
     const rows = rowsOf(name in asked.changed ? asked : tests.get(), name).filter(isFilled)
     for (const [i, cells] of places.entries()) {
       for (const [column, place] of cells.entries()) spots.set(`${name}:${place}`, [rows[i] ?? [], column])
+      yield
     }
   }
   return spots
