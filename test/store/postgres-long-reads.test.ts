@@ -47,7 +47,7 @@ for (const pooler of soak(['none', 'transaction'] as const, ['transaction'] as c
       const [tags, extra] = [texts('tag'), texts('other')]
       const objects = Array.from({ length: OBJECTS }, (_, n) => ({ id: `t${n}`, document: { price: n, tags, extra } }))
       // A busy server takes long for all of them at once.
-      for (let at = 0; at < OBJECTS; at += 100) await seeding.insert('things', objects.slice(at, at + 100))
+      for (let at = 0; at < OBJECTS; at += 20) await seeding.insert('things', objects.slice(at, at + 20))
     })
     after(async () => {
       for (const { store } of opened) await store.close()
