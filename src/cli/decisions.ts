@@ -1,13 +1,14 @@
-/** sallyport decisions …: searches and follows the decision log. */
+/** sallyport decisions …: searches, follows and verifies the decision log. */
 import { type FileHandle, open, stat } from 'node:fs/promises'
-import { Argument, Command, InvalidArgumentError } from 'commander'
-import { environment, onSignals } from '../base/command-process.ts'
+import { Command, InvalidArgumentError } from 'commander'
+import { onSignals } from '../base/command-process.ts'
 import { linesIn } from '../base/files/lines.ts'
-import { readConfig } from '../config/config.ts'
 import { type DecisionRecord, fitsFilter, parseRecord, type RecordFilter } from '../decision-log/decision-record.ts'
 import { filesOfLog, followLines, openFilesOfLog, readLinesBackwards } from '../decision-log/log-files.ts'
 import { recordText } from '../decision-log/record-line.ts'
 import { print, printNote, printReport } from '../present/print.ts'
+import { existing, LOG, named } from './decision-log.ts'
+import { declareProofs } from './decisions-proof.ts'
 import { gather, SINCE, TEXT_OR_JSON, UNTIL, wholeNumber, withHelp } from './options.ts'
 
 interface QueryFlags extends RecordFilter {
@@ -19,11 +20,10 @@ interface TailFlags extends QueryFlags {
   readonly follow?: true
 }
 
-const LOG = new Argument('[log]', 'decision log file (DECISION_LOG_FILE, <DATA_DIR>/decisions.log)')
 const OUTCOMES = ['allowed', 'refused', 'failed']
 
 export function decisionsCommand(): Command {
-  const decisions = new Command('decisions').description('search and follow the decision log')
+  const decisions = new Command('decisions').description('search, follow and verify the decision log')
   withFilter(
     withHelp(decisions.command('query'), {
       about: 'print the matching records, oldest first',
@@ -46,6 +46,7 @@ export function decisionsCommand(): Command {
     .option('-n, --lines <number>', 'how many records to print', wholeNumber(0, 999_999), 10)
     .option('-f, --follow', 'wait for new records until Ctrl-C')
     .action(async (log, flags) => tail(await (flags.follow ? named(log) : existing(log)), flags))
+  declareProofs(decisions)
   return decisions
 }
 
@@ -136,23 +137,6 @@ async function follow(file: string, end: number, flags: TailFlags): Promise<void
     else if (fitsFilter(record, flags)) printRecord(record, flags)
   }
   noteOtherLines(others)
-}
-
-/** Throws ToolError, like `existing`. */
-async function named(given: string | undefined): Promise<string> {
-  const log = given ?? readConfig(environment()).decisionLog.file
-  if (log !== undefined) return log
-  return refuse('the decision log goes to standard output (DECISION_LOG_FILE is -): name a log file')
-}
-
-async function existing(log: string | undefined): Promise<string> {
-  const file = await named(log)
-  return (await filesOfLog(file)).length > 0 ? file : refuse(`there is no decision log ${file}: name another file`)
-}
-
-async function refuse(message: string): Promise<never> {
-  const { ToolError } = await import('../tools/load-policy.ts')
-  throw new ToolError(message)
 }
 
 function printRecord(record: DecisionRecord, { format }: QueryFlags): void {

@@ -2,6 +2,7 @@
 import type { Outbox } from '../store/contract.ts'
 import { type Shipper, startShipper } from './shipper.ts'
 import type { Sink } from './sink.ts'
+import type { LogTree } from './tree/log-tree.ts'
 import { CutShort } from './whole-lines.ts'
 
 export type DecisionLogEvent =
@@ -28,7 +29,7 @@ export interface DecisionLog {
 }
 
 export async function openDecisionLog(
-  { sink, outbox }: { readonly sink: Sink; readonly outbox: Outbox },
+  { sink, outbox, tree }: { readonly sink: Sink; readonly outbox: Outbox; readonly tree?: LogTree | undefined },
   report: (event: DecisionLogEvent) => void,
 ): Promise<DecisionLog> {
   const lines = new Lines((text) => sink.append(text), report)
@@ -46,6 +47,7 @@ export async function openDecisionLog(
       await shipper.close()
       lines.flush()
       sink.close()
+      await tree?.close()
     },
   }
 }

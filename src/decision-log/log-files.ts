@@ -91,39 +91,106 @@ export async function* readLinesBackwards(file: FileHandle, end?: number): Async
   if (rest.length > 0) yield rest.toString('utf8')
 }
 
+/** Whole lines that aren't empty, each with the place in bytes where the next line begins. */
+export async function* linesWithEnds(
+  file: FileHandle,
+): AsyncGenerator<{ readonly line: string; readonly end: number }> {
+  let rest = Buffer.alloc(0)
+  let offset = 0
+  for (let bytes = await readFrom(file, 0); bytes.length > 0; bytes = await readFrom(file, offset + rest.length)) {
+    const all = Buffer.concat([rest, bytes])
+    let begun = 0
+    for (let at = all.indexOf(0x0a); at >= 0; at = all.indexOf(0x0a, begun)) {
+      if (at > begun) yield { line: all.toString('utf8', begun, at), end: offset + at + 1 }
+      begun = at + 1
+    }
+    offset += begun
+    rest = all.subarray(begun)
+  }
+}
+
 // The lines added to a growing file, also across rotation (another file takes the name) and truncation.
 
 const POLL_MS = 200
-const RENAMING_MS = 5
 
 /** Reads on from this offset (bytes); ends with the signal. */
 export async function* followLines(file: string, from: number, signal: AbortSignal): AsyncGenerator<string> {
-  let handle = await openOrWait(file, signal)
-  let offset = from
-  let rest = Buffer.alloc(0)
-  try {
-    while (handle && !signal.aborted) {
-      const bytes = await readFrom(handle, offset)
-      offset += bytes.length
-      const { lines, tail } = split(Buffer.concat([rest, bytes]))
-      yield* lines
-      rest = tail
-      if (bytes.length > 0) continue
-      if (await isAnother(file, handle)) {
-        // Lines that were written before the rename must still be read.
-        const last = await readFrom(handle, offset)
-        if (last.length > 0) continue
-        const next = await openNext(file, handle, signal)
-        await handle.close()
-        handle = next
-        offset = 0
-        continue
-      }
-      await sleep(POLL_MS, undefined, { signal }).catch(() => undefined)
-      if ((await handle.stat()).size < offset) offset = 0
+  await using follower = new LogFollower(file, from)
+  while (!signal.aborted) {
+    const lines = await follower.next()
+    if (lines === 'nothing new') await sleep(POLL_MS, undefined, { signal }).catch(() => undefined)
+    else if (typeof lines === 'object') yield* lines
+  }
+}
+
+type FollowedLines = readonly string[] | 'next file' | 'file was moved' | 'file is shorter' | 'nothing new'
+
+export class LogFollower implements AsyncDisposable {
+  readonly #file: string
+  #handle: FileHandle | undefined
+  #offset: number
+  #rest = Buffer.alloc(0)
+  /** For each read anew: under load most of the work would be to make one. */
+  readonly #chunk = Buffer.allocUnsafe(CHUNK_BYTES)
+
+  /** `from`: bytes, in the file that has the name, or in one that is open. */
+  constructor(file: string, from: number, handle?: FileHandle) {
+    this.#file = file
+    this.#offset = from
+    this.#handle = handle
+  }
+
+  /**
+   * Whole lines that aren't empty. `next file`: all lines of a file are read, and what comes is of another one; `file was
+   * moved`: alike, and the old one has left the log. `file is shorter`: somebody has cut it, and it is read again.
+   */
+  async next(): Promise<FollowedLines> {
+    this.#handle ??= await openIfThere(this.#file)
+    const handle = this.#handle
+    if (!handle) return 'nothing new'
+    const lines = await this.#read(handle)
+    if (lines) return lines
+    if (await isAnother(this.#file, handle)) {
+      // Lines that were written before the rename must still be read.
+      return (await this.#read(handle)) ?? this.#goOn(handle)
     }
-  } finally {
-    await handle?.close()
+    if ((await handle.stat()).size >= this.#offset) return 'nothing new'
+    this.#begin()
+    return 'file is shorter'
+  }
+
+  /** Resolves when the disk has what was read. */
+  async sync(): Promise<void> {
+    await this.#handle?.datasync()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#handle?.close()
+  }
+
+  async #read(handle: FileHandle): Promise<readonly string[] | undefined> {
+    const { bytesRead } = await handle.read(this.#chunk, 0, CHUNK_BYTES, this.#offset)
+    if (bytesRead === 0) return undefined
+    this.#offset += bytesRead
+    const { lines, tail } = split(Buffer.concat([this.#rest, this.#chunk.subarray(0, bytesRead)]))
+    this.#rest = tail
+    return lines
+  }
+
+  async #goOn(handle: FileHandle): Promise<FollowedLines> {
+    const { ino } = await handle.stat()
+    const isKept = (await identifiedFilesOfLog(this.#file)).some((one) => one.ino === ino)
+    const next = isKept ? await openAfter(this.#file, ino) : await openIfThere(this.#file)
+    if (!next) return 'nothing new'
+    await handle.close()
+    this.#handle = next
+    this.#begin()
+    return isKept ? 'next file' : 'file was moved'
+  }
+
+  #begin(): void {
+    this.#offset = 0
+    this.#rest = Buffer.alloc(0)
   }
 }
 
@@ -143,36 +210,17 @@ async function isAnother(file: string, handle: FileHandle): Promise<boolean> {
   return found !== undefined && found.ino !== (await handle.stat()).ino
 }
 
-/**
- * Opens the file that follows an open one: it too may have been renamed to a number by now. If the open one has left
- * the log (logrotate took it), opens the file that has the name now.
- */
-async function openNext(file: string, before: FileHandle, signal: AbortSignal): Promise<FileHandle | undefined> {
-  const { ino } = await before.stat()
-  while (!signal.aborted) {
-    const files = await identifiedFilesOfLog(file)
-    if (!files.some((one) => one.ino === ino)) return openOrWait(file, signal)
-    const next = after(files, ino)
-    const handle = next && (await open(next.name, 'r').catch(() => undefined))
-    const opened = handle && (await handle.stat()).ino
-    // The names may have changed during the look.
-    if (handle && opened === after(await identifiedFilesOfLog(file), ino)?.ino) return handle
-    await handle?.close()
-    await sleep(RENAMING_MS, undefined, { signal }).catch(() => undefined)
-  }
+/** Opens the file that follows another one, which may have been renamed to a number by now. Undefined while names change. */
+async function openAfter(file: string, ino: number): Promise<FileHandle | undefined> {
+  const next = after(await identifiedFilesOfLog(file), ino)
+  const handle = next && (await openIfThere(next.name))
+  // The names may have changed during the look.
+  if (handle && (await handle.stat()).ino === after(await identifiedFilesOfLog(file), ino)?.ino) return handle
+  await handle?.close()
   return undefined
 }
 
 function after(files: readonly IdentifiedFile[], ino: number): IdentifiedFile | undefined {
   const at = files.findIndex((one) => one.ino === ino)
   return at < 0 ? undefined : files[at + 1]
-}
-
-async function openOrWait(file: string, signal: AbortSignal): Promise<FileHandle | undefined> {
-  while (!signal.aborted) {
-    const handle = await open(file, 'r').catch(() => undefined)
-    if (handle) return handle
-    await sleep(POLL_MS, undefined, { signal }).catch(() => undefined)
-  }
-  return undefined
 }

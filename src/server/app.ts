@@ -30,7 +30,7 @@ import { createMetrics, type Metrics } from './observe/metrics.ts'
 import { createDescribe } from './openapi/document.ts'
 import { claimForDemo, claimForProduction } from './parts/demo.ts'
 import { fitData } from './parts/fit-data.ts'
-import { logSharesOf, openLog, recorderOf, reportToLog, startCandidate } from './parts/open-decision-log.ts'
+import { logSharesOf, openLog, recorderOf, startCandidate } from './parts/open-decision-log.ts'
 import { openIdentity, openSignIn } from './parts/open-identity.ts'
 import { openLimiter } from './parts/open-limiter.ts'
 import { openPolicy } from './parts/open-policy.ts'
@@ -147,7 +147,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     await (config.demo ? claimForDemo(seeding, directory, resources) : claimForProduction(seeding))
     const identity = await openIdentity({ config, directory, now, log, tokens: verifier })
     closing.push(() => identity.close())
-    const decisionLog = await openLog(config, outbox, reportToLog(log, metrics), worker?.decisionLog)
+    const decisionLog = await openLog(config, { outbox, log, now, metrics }, worker?.decisionLog)
     closing.push(() => decisionLog.close())
     const logShares = logSharesOf(config, log)
     warnOfLoss(log)

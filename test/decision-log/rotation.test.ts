@@ -113,7 +113,7 @@ describe('a decision log that is rotated under load', () => {
 
 /** Each of them must be whole. */
 async function linesIn(data: string): Promise<readonly string[]> {
-  const names = (await readdir(data)).filter((name) => /^(decisions\.log|moved)/.test(name))
+  const names = (await readdir(data)).filter((name) => /^(decisions\.log(?!\.tree)|moved)/.test(name))
   const texts = await Promise.all(names.map((name) => readFile(join(data, name), 'utf8')))
   for (const text of texts) expect(text === '' || text.endsWith('\n')).to.equal(true)
   return texts.flatMap((text) => text.split('\n').filter((line) => line !== ''))

@@ -7,6 +7,7 @@ import { LogFile, type LogFileOptions } from '../../decision-log/log-file.ts'
 import { LogShares } from '../../decision-log/log-shares.ts'
 import { bestEffortRecorder, observedRecorder, type Recorder, requiredRecorder } from '../../decision-log/recorder.ts'
 import { createStandardOutput } from '../../decision-log/sink.ts'
+import { type LogTreeEvent, startLogTree } from '../../decision-log/tree/log-tree.ts'
 import type { LivePolicy } from '../../policy/live/live-policy.ts'
 import type { Outbox } from '../../store/contract.ts'
 import type { Metrics } from '../observe/metrics.ts'
@@ -14,18 +15,33 @@ import type { Shadow } from '../shadow/shadow.ts'
 
 /** Throws ConfigError. */
 export async function openLog(
-  { decisionLog: { file, maxBytes, keep } }: Config,
-  outbox: Outbox,
-  report: (event: DecisionLogEvent) => void,
+  { decisionLog: { file, maxBytes, keep }, instance }: Config,
+  { outbox, log, now, metrics }: LogParts,
   /** Replaces a decision log of this process. */
   elsewhere?: (report: (event: DecisionLogEvent) => void) => DecisionLog,
 ): Promise<DecisionLog> {
+  const report = reportToLog(log, metrics)
   if (elsewhere) return elsewhere(report)
-  const sink = file === undefined ? createStandardOutput() : openLogFile({ file, maxBytes, keep })
-  return openDecisionLog({ sink, outbox }, report)
+  if (file === undefined) return openDecisionLog({ sink: createStandardOutput(), outbox }, report)
+  const sink = openLogFile({ file, maxBytes, keep })
+  const tree = startLogTree({ file, keep, instance, now, report: (event) => tellTree(log, event) })
+  return openDecisionLog({ sink, outbox, tree }, report)
 }
 
-export function reportToLog(log: Logger, metrics?: Pick<Metrics, 'decisionLost'>): (event: DecisionLogEvent) => void {
+interface LogParts {
+  readonly outbox: Outbox
+  readonly log: Logger
+  readonly now: () => Date
+  readonly metrics?: Pick<Metrics, 'decisionLost'>
+}
+
+function tellTree(log: Logger, event: LogTreeEvent): void {
+  if (event.kind === 'signs') log.info({ key: event.key }, 'the decision log is signed by this key')
+  if (event.kind === 'failing') log.error({ err: event.error }, "the decision log can't be signed")
+  if (event.kind === 'working') log.warn('the decision log is signed again')
+}
+
+function reportToLog(log: Logger, metrics?: Pick<Metrics, 'decisionLost'>): (event: DecisionLogEvent) => void {
   return (event) => {
     if (event.kind === 'lost') metrics?.decisionLost()
     if (event.kind === 'failing') log.error({ err: event.error }, "the decision log can't be written")

@@ -11,7 +11,7 @@ import type { Config } from '../../config/config.ts'
 import type { DecisionLog } from '../../decision-log/decision-log.ts'
 import { listen } from '../http/listen.ts'
 import { createAdminServer } from '../observe/admin-server.ts'
-import { openLog, reportToLog } from '../parts/open-decision-log.ts'
+import { openLog } from '../parts/open-decision-log.ts'
 import { openOutbox } from '../parts/open-store.ts'
 import { checkWorkers, type FromPrimary, POLICY_END, type ToPrimary } from './messages.ts'
 
@@ -74,7 +74,7 @@ class Primary {
     const { url, revision } = await this.#keep()
     const { outbox, close } = await openOutbox(this.#config)
     this.#closing.push(close)
-    const decisionLog = await openLog(this.#config, outbox, reportToLog(this.#log))
+    const decisionLog = await openLog(this.#config, { outbox, log: this.#log, now: () => new Date() })
     this.#closing.push(() => decisionLog.close())
     this.#decisionLog.resolve(decisionLog)
     await Promise.all(Array.from({ length: workers - 1 }, () => this.#keep()))

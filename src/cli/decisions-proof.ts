@@ -1,0 +1,110 @@
+/** sallyport decisions verify, prove and verify-proof: whether a decision log is as its server has signed it. */
+import { readFile } from 'node:fs/promises'
+import { Argument, type Command, Option } from 'commander'
+import { setExitCode } from '../base/command-process.ts'
+import { linesIn } from '../base/files/lines.ts'
+import { parseRecord } from '../decision-log/decision-record.ts'
+import { filesOfLog, openFilesOfLog } from '../decision-log/log-files.ts'
+import { recordText } from '../decision-log/record-line.ts'
+import { print, printResult } from '../present/print.ts'
+import { existing, LOG } from './decision-log.ts'
+import { TEXT_OR_JSON, withHelp } from './options.ts'
+
+const KEY = '--key <text>'
+const TREE = new Option('--tree <folder>', "the folder with the log's tree (<log>.tree)")
+
+export function declareProofs(decisions: Command): void {
+  withHelp(decisions.command('verify'), {
+    about: 'say whether each record is as the server has signed it, and which ones were changed, added or are missing',
+    note: `Name moved files before the log, the oldest one first. The older files of a log (LOG.1, LOG.2, …) are read too.
+
+Exit code: 0, or 1 when a record isn't as it was signed, or 2 when the command could not run.`,
+    examples: [
+      'decisions verify',
+      'decisions verify archive/decisions.log-20261201 data/decisions.log --key "$(cat log-key.txt)"',
+    ],
+  })
+    .addArgument(new Argument('[logs...]', 'decision log files (DECISION_LOG_FILE, <DATA_DIR>/decisions.log)'))
+    .addOption(TREE)
+    .option(
+      KEY,
+      'a key of the log that you kept elsewhere: the log must be signed by it or by those that follow from it',
+    )
+    .addOption(TEXT_OR_JSON)
+    .action(verify)
+  withHelp(decisions.command('prove'), {
+    about: "print a proof that a request's record is in the log; it needs neither the log nor the server",
+    note: 'The proof has the whole record in it.',
+    examples: ['decisions prove --request-id 0190b2c4-7d1e-7000-8000-000000000000 > record.tlog-proof'],
+  })
+    .addArgument(LOG)
+    .requiredOption('--request-id <id>', 'the `instance` of its problem, or its requestId, with or without urn:uuid:')
+    .addOption(TREE)
+    .action(prove)
+  withHelp(decisions.command('verify-proof'), {
+    about: 'say whether a proof holds, and print its record',
+    note: `Exit code: 0, or 1 when it doesn't hold, or 2 when the command could not run.`,
+    examples: ['decisions verify-proof record.tlog-proof --key "$(cat log-key.txt)"'],
+  })
+    .argument('<file>', 'the proof')
+    .requiredOption(KEY, 'a key of the log that you kept elsewhere')
+    .addOption(TEXT_OR_JSON)
+    .action(verifyProof)
+}
+
+interface VerifyFlags {
+  readonly tree?: string
+  readonly key?: string
+  readonly format: 'text' | 'json'
+}
+
+async function verify(logs: readonly string[], { tree, key, format }: VerifyFlags): Promise<void> {
+  const { pinnedKey, signedHistory } = await import('../tools/log-proof/signed-history.ts')
+  const { verifyLog } = await import('../tools/log-proof/verify-log.ts')
+  const { verdictJson, verdictText } = await import('../tools/log-proof/verdict.ts')
+  const named = logs.length > 0 ? await Promise.all(logs.map(existing)) : [await existing(undefined)]
+  const folder = await treeOf(named.at(-1) ?? '', tree)
+  const history = await signedHistory(folder)
+  const pinned = key === undefined ? undefined : pinnedKey(key, history)
+  const files = (await Promise.all(named.map(filesOfLog))).flat()
+  const verdict = await verifyLog(files, folder, history)
+  printResult(format, verdictJson(verdict, history, pinned), verdictText(verdict, history, pinned))
+  if (verdict.faults.length > 0) setExitCode(1)
+}
+
+async function prove(log: string | undefined, { requestId, tree }: { requestId: string; tree?: string }) {
+  const { signedHistory } = await import('../tools/log-proof/signed-history.ts')
+  const { proveRecord } = await import('../tools/log-proof/proof.ts')
+  const file = await existing(log)
+  const folder = await treeOf(file, tree)
+  const id = requestId.toLowerCase().replace(/^urn:uuid:/, '')
+  print(await proveRecord({ id, lines: linesOf(file) }, folder, await signedHistory(folder)))
+}
+
+async function* linesOf(log: string): AsyncGenerator<string> {
+  for (const file of await openFilesOfLog(log)) yield* linesIn(file.createReadStream({ encoding: 'utf8' }))
+}
+
+async function verifyProof(file: string, { key, format }: { key: string; format: 'text' | 'json' }): Promise<void> {
+  const { givenKey } = await import('../tools/log-proof/signed-history.ts')
+  const { readProof } = await import('../tools/log-proof/proof.ts')
+  const proven = readProof(await readFile(file, 'utf8'), givenKey(key))
+  if (typeof proven === 'string') {
+    printResult(format, { proven: false, reason: proven }, `not proven: ${proven}\n`)
+    setExitCode(1)
+    return
+  }
+  const { line, index, checkpoint } = proven
+  const record = parseRecord(line)
+  const shown = record ? recordText(record) : line
+  printResult(
+    format,
+    { proven: true, log: checkpoint.origin, record: index, signed: checkpoint.size, line },
+    `proven: record ${index} of the ${checkpoint.size} that ${checkpoint.origin} had signed\n  ${shown}\n`,
+  )
+}
+
+async function treeOf(log: string, given: string | undefined): Promise<string> {
+  const { treeFolder } = await import('../decision-log/tree/log-tree.ts')
+  return given ?? treeFolder(log)
+}

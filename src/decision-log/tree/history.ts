@@ -1,0 +1,77 @@
+/** What a log has signed, oldest first: a line of JSON for its first key, each change of its key, and checkpoints. */
+import { type FileHandle, open, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isObject } from '../../base/is-object.ts'
+
+const HISTORY = 'checkpoints'
+
+export type HistoryEntry =
+  /** The first key, as its text. */
+  | { readonly time: string; readonly kind: 'key'; readonly key: string }
+  /** The note by which a key announces the next one. */
+  | { readonly time: string; readonly kind: 'next-key'; readonly note: string }
+  | { readonly time: string; readonly kind: 'checkpoint'; readonly why: CheckpointReason; readonly note: string }
+
+export type CheckpointReason = 'time' | 'rotation' | 'stop'
+
+/** Of the checkpoints for `time`, the last one of each minute stays. */
+const MINUTE_MS = 60_000
+
+/** Undefined for a line that is none. */
+function entryIn(line: string): HistoryEntry | undefined {
+  try {
+    const entry: unknown = JSON.parse(line)
+    if (!isObject(entry) || typeof entry.time !== 'string' || Number.isNaN(Date.parse(entry.time))) return undefined
+    const text = entry.kind === 'key' ? entry.key : entry.note
+    const isKnown = entry.kind === 'key' || entry.kind === 'next-key' || entry.kind === 'checkpoint'
+    return isKnown && typeof text === 'string' ? (entry as HistoryEntry) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Undefined in place of a damaged line. Throws the errors of the file system. */
+export async function readHistory(folder: string): Promise<readonly (HistoryEntry | undefined)[]> {
+  const text = await readFile(join(folder, HISTORY), 'utf8')
+  // The last line may be one that is being written.
+  return text.split('\n').slice(0, -1).map(entryIn)
+}
+
+export class History {
+  readonly #file: FileHandle
+  #end: number
+  /** Where the last line begins, if it is a checkpoint of this time that the next one of its minute replaces. */
+  #replaceable: { readonly at: number; readonly minute: number } | undefined
+
+  private constructor(file: FileHandle, end: number) {
+    this.#file = file
+    this.#end = end
+  }
+
+  /** Removes a part of a line at the end, which a killed process left. */
+  static async open(folder: string): Promise<History> {
+    const file = await open(join(folder, HISTORY), 'a+', 0o600)
+    const bytes = await file.readFile()
+    const end = bytes.lastIndexOf(0x0a) + 1
+    if (end < bytes.length) await file.truncate(end)
+    return new History(file, end)
+  }
+
+  /** Resolves when the disk has it. */
+  async add(entry: HistoryEntry): Promise<void> {
+    const minute = Math.floor(Date.parse(entry.time) / MINUTE_MS)
+    const line = Buffer.from(`${JSON.stringify(entry)}\n`)
+    const at = this.#replaceable?.minute === minute ? this.#replaceable.at : this.#end
+    this.#replaceable = undefined
+    await this.#file.truncate(at)
+    this.#end = at
+    await this.#file.appendFile(line)
+    await this.#file.datasync()
+    this.#end += line.length
+    if (entry.kind === 'checkpoint' && entry.why === 'time') this.#replaceable = { at, minute }
+  }
+
+  close(): Promise<void> {
+    return this.#file.close()
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * The key that signs the checkpoints of one log. It is replaced each day: the old key signs the new one and is erased, so
+ * whoever reads the key of today can't sign what was yesterday.
+ */
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { replaceFile, syncDirectory } from '../../base/files/durable-file.ts'
+import { keyText, openNote, readKeyText, signedNote, type VerifierKey, verifierKey } from './signed-note.ts'
+
+const KEY = 'key.pem'
+const NEXT_KEY = 'next-key.pem'
+
+export interface LogKey {
+  readonly verifier: VerifierKey
+  sign(text: string): string
+}
+
+/** A new key for a log of this name. */
+export async function makeKey(folder: string, origin: string): Promise<LogKey> {
+  return signerOf(origin, await writeKey(join(folder, KEY)))
+}
+
+/** Undefined if there is none that can be read. `announced`: the newest key in the history (`keyText`). */
+export async function readKey(folder: string, origin: string, announced: string): Promise<LogKey | undefined> {
+  const next = await keyIn(join(folder, NEXT_KEY))
+  // The process ended between the announcement and the change.
+  if (next && keyText(signerOf(origin, next).verifier) === announced) await takeNext(folder)
+  else await rm(join(folder, NEXT_KEY), { force: true })
+  const key = await keyIn(join(folder, KEY))
+  const signer = key && signerOf(origin, key)
+  return signer && keyText(signer.verifier) === announced ? signer : undefined
+}
+
+/** `announce` takes the note by which the old key signs the new one; then the old one is erased. */
+export async function changeKey(
+  folder: string,
+  { verifier: { name }, sign }: LogKey,
+  announce: (note: string) => Promise<void>,
+): Promise<LogKey> {
+  const next = signerOf(name, await writeKey(join(folder, NEXT_KEY)))
+  await announce(sign(`${nextKeyTitle(name)}\n${keyText(next.verifier)}\n`))
+  await takeNext(folder)
+  return next
+}
+
+/** The key that this note announces; undefined if the key before it hasn't signed it. */
+export function announcedKey(note: string, before: VerifierKey): VerifierKey | undefined {
+  const [title, text, ...rest] = openNote(note, before)?.split('\n') ?? []
+  const next = rest.join('') === '' ? readKeyText(text ?? '') : undefined
+  return title === nextKeyTitle(before.name) && next?.name === before.name ? next : undefined
+}
+
+/** The first line of a checkpoint is the name of its log, so no note is both. */
+function nextKeyTitle(origin: string): string {
+  return `${origin}/next-key`
+}
+
+function signerOf(origin: string, privateKey: KeyObject): LogKey {
+  const verifier = verifierKey(origin, createPublicKey(privateKey))
+  return { verifier, sign: (text) => signedNote(text, verifier, privateKey) }
+}
+
+async function writeKey(file: string): Promise<KeyObject> {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  await replaceFile(file, privateKey.export({ type: 'pkcs8', format: 'pem' }), 0o600)
+  return privateKey
+}
+
+async function keyIn(file: string): Promise<KeyObject | undefined> {
+  try {
+    const key = createPrivateKey(await readFile(file))
+    return key.asymmetricKeyType === 'ed25519' ? key : undefined
+  } catch {
+    return undefined
+  }
+}
+
+async function takeNext(folder: string): Promise<void> {
+  await rename(join(folder, NEXT_KEY), join(folder, KEY))
+  await syncDirectory(folder)
+}

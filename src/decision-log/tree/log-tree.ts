@@ -1,0 +1,330 @@
+/**
+ * Proves that the decision log stays as it was written: its lines are the leaves of a Merkle tree, and a key signs the
+ * root of the tree, each second in which there are new lines. The tree reads what the log file got, so no request waits
+ * for it, and the lines of several processes that share a log are in one tree.
+ */
+import { randomBytes } from 'node:crypto'
+import { type FileHandle, open, readFile, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import { replaceFile } from '../../base/files/durable-file.ts'
+import { makeFolder } from '../../base/files/make-folder.ts'
+import { type FileLock, lockFile } from '../../store/sql/file-lock.ts'
+import { filesOfLog, LogFollower, linesWithEnds } from '../log-files.ts'
+import { GrowingTree } from './growing-tree.ts'
+import { type CheckpointReason, History, type HistoryEntry, readHistory } from './history.ts'
+import { leafOf } from './leaf.ts'
+import { changeKey, type LogKey, makeKey, readKey } from './log-key.ts'
+import type { TreeHash } from './merkle.ts'
+import { type Checkpoint, checkpointText, keyText, readCheckpoint } from './signed-note.ts'
+import { removeTile, removeTilesBefore, TILE_HASHES, type Tile, TileTree, writeTile } from './tiles.ts'
+
+const EVERY_MS = 1000
+/** A server that stops doesn't wait for all of an old log. */
+const LAST_ROUND_MS = 5000
+const DAY_MS = 86_400_000
+/** The first round of an old log has much to read; it is checkpointed in parts. */
+const MOST_UNSIGNED = 100_000
+
+export type LogTreeEvent =
+  /** This process signs from now on, with this key (`keyText`). */
+  | { readonly kind: 'signs'; readonly key: string }
+  | { readonly kind: 'failing'; readonly error: unknown }
+  | { readonly kind: 'working' }
+
+export interface LogTreeOptions {
+  /** The decision log. */
+  readonly file: string
+  /** The number of full files that the log keeps beside the one that grows. */
+  readonly keep: number
+  /** The name of this instance: a part of the name of the log's tree. */
+  readonly instance: string
+  readonly now: () => Date
+  readonly report: (event: LogTreeEvent) => void
+  readonly everyMs?: number
+}
+
+/** A tree that doesn't fit its own checkpoint was put aside, and the log has a new one. */
+class TreePutAside extends Error {
+  constructor(folder: string) {
+    super(`the tree of the decision log was damaged; it is kept as ${folder}, and a new one begins`)
+    this.name = 'TreePutAside'
+  }
+}
+
+export function treeFolder(log: string): string {
+  return `${log}.tree`
+}
+
+/** Where the newest checkpoint stands, as C2SP's tlog-tiles names it. */
+const CHECKPOINT = 'checkpoint'
+
+/** The first leaf of each file of the log. */
+const STARTS = 'starts'
+
+export interface LogTree {
+  /** To be called when the log is closed: takes its last lines, and signs. */
+  close(): Promise<void>
+}
+
+export function startLogTree(options: LogTreeOptions): LogTree {
+  const keeper = new TreeKeeper(options)
+  let isFailing = false
+  let running: Promise<void> | undefined
+  const told = (event: Exclude<LogTreeEvent, { kind: 'signs' }>) => {
+    const isNew = isFailing !== (event.kind === 'failing')
+    isFailing = event.kind === 'failing'
+    if (isNew) options.report(event)
+  }
+  const round = (why: CheckpointReason) => {
+    running ??= keeper
+      .round(why)
+      .then(
+        () => told({ kind: 'working' }),
+        (error: unknown) => told({ kind: 'failing', error }),
+      )
+      .finally(() => {
+        running = undefined
+      })
+    return running
+  }
+  const timer = setInterval(() => round('time'), options.everyMs ?? EVERY_MS)
+  timer.unref()
+  return {
+    async close() {
+      clearInterval(timer)
+      await running
+      await round('stop')
+      await keeper.close()
+    },
+  }
+}
+
+interface OpenTree {
+  readonly lock: FileLock
+  readonly history: History
+  readonly tree: GrowingTree
+  readonly follower: LogFollower
+  key: LogKey
+  /** When the key began to sign, milliseconds since the epoch. */
+  keySince: number
+  /** The first leaf of each file of the log, the oldest one first; undefined once a file was moved away. */
+  starts: readonly number[] | undefined
+  /** The size of the newest checkpoint. */
+  signed: number
+  /** The tiles that aren't full, as they were written last. */
+  partial: readonly Tile[]
+  /** Full tiles that no file has yet. */
+  unwritten: readonly Tile[]
+}
+
+/** One process at a time keeps the tree of a log. */
+class TreeKeeper {
+  readonly #options: LogTreeOptions
+  readonly #folder: string
+  #open: OpenTree | undefined
+
+  constructor(options: LogTreeOptions) {
+    this.#options = options
+    this.#folder = treeFolder(options.file)
+  }
+
+  async round(why: CheckpointReason): Promise<void> {
+    const isNew = this.#open === undefined
+    this.#open ??= await this.#take()
+    if (!this.#open) return
+    // A server that couldn't start says only why.
+    if (isNew && why !== 'stop') this.#options.report({ kind: 'signs', key: keyText(this.#open.key.verifier) })
+    const place = await this.#readOn(this.#open, why)
+    await this.#sign(this.#open, why)
+    // The next round looks for it, as at the start.
+    if (place === 'lost the place') await this.close()
+  }
+
+  async close(): Promise<void> {
+    const closing = this.#open
+    this.#open = undefined
+    await closing?.follower[Symbol.asyncDispose]()
+    await closing?.history.close()
+    await closing?.lock.release()
+  }
+
+  /** Reads what the log got since. A disk that takes no tiles leaves no more unsigned than fits the memory. */
+  async #readOn(kept: OpenTree, why: CheckpointReason): Promise<'lost the place' | 'at the end'> {
+    const until = performance.now() + (why === 'stop' ? LAST_ROUND_MS : EVERY_MS)
+    while (performance.now() < until) {
+      if (kept.tree.size - kept.signed > MOST_UNSIGNED) await this.#sign(kept, why)
+      const lines = await kept.follower.next()
+      if (lines === 'nothing new') break
+      if (lines === 'next file' || lines === 'file was moved') await this.#beginFile(kept, lines === 'next file')
+      else if (lines === 'file is shorter') return 'lost the place'
+      else for (const line of lines) kept.tree.add(leafOf(line))
+      // Requests go first.
+      await setImmediate()
+    }
+    return 'at the end'
+  }
+
+  /** The log deletes its oldest files; those that were moved away are somebody's who deletes their hashes, too. */
+  async #beginFile(kept: OpenTree, isKept: boolean): Promise<void> {
+    await this.#sign(kept, 'rotation')
+    const starts = isKept && kept.starts ? [...kept.starts, kept.tree.size].slice(-1 - this.#options.keep) : undefined
+    await replaceFile(join(this.#folder, STARTS), JSON.stringify(starts ?? null), 0o600)
+    kept.starts = starts
+    if (starts) await removeTilesBefore(this.#folder, starts[0] ?? 0)
+  }
+
+  async #sign(kept: OpenTree, why: CheckpointReason): Promise<void> {
+    const { tree } = kept
+    if (tree.size === kept.signed) return
+    // What a checkpoint promises must survive a loss of power.
+    await kept.follower.sync()
+    await this.#writeTiles(kept)
+    const now = this.#options.now()
+    if (now.getTime() - kept.keySince >= DAY_MS) await this.#changeKey(kept, now)
+    const { name: origin } = kept.key.verifier
+    const note = kept.key.sign(checkpointText({ origin, size: tree.size, root: tree.root() }))
+    await kept.history.add({ time: now.toISOString(), kind: 'checkpoint', why, note })
+    await replaceFile(join(this.#folder, CHECKPOINT), note, 0o600)
+    kept.signed = tree.size
+    await this.#removeOlder(kept)
+  }
+
+  async #writeTiles(kept: OpenTree): Promise<void> {
+    kept.unwritten = [...kept.unwritten, ...kept.tree.takeFull()]
+    for (const tile of [...kept.unwritten, ...kept.tree.partial()]) await writeTile(this.#folder, tile)
+    kept.unwritten = []
+  }
+
+  /** The newest checkpoint needs only the newest of the tiles that aren't full. */
+  async #removeOlder(kept: OpenTree): Promise<void> {
+    const now = kept.tree.partial()
+    const isStill = (tile: Tile) =>
+      now.some(({ level, number, hashes }) => {
+        return level === tile.level && number === tile.number && hashes.length === tile.hashes.length
+      })
+    for (const tile of kept.partial) if (!isStill(tile)) await removeTile(this.#folder, tile)
+    kept.partial = now
+  }
+
+  async #changeKey(kept: OpenTree, now: Date): Promise<void> {
+    const time = now.toISOString()
+    try {
+      kept.key = await changeKey(this.#folder, kept.key, (note) => kept.history.add({ time, kind: 'next-key', note }))
+    } catch (error) {
+      // The next round reads which of the two keys is the announced one.
+      await this.close()
+      throw error
+    }
+    kept.keySince = now.getTime()
+  }
+
+  /** Undefined while another process keeps the tree. */
+  async #take(): Promise<OpenTree | undefined> {
+    await makeFolder(this.#folder)
+    const lock = await lockFile(join(this.#folder, 'lock'))
+    if (!lock) return undefined
+    try {
+      return await this.#begin(lock)
+    } catch (error) {
+      await lock.release()
+      throw error
+    }
+  }
+
+  async #begin(lock: FileLock): Promise<OpenTree> {
+    const entries = await readHistory(this.#folder).catch(() => [])
+    const known = entries.length > 0 ? await this.#readOwn(entries) : undefined
+    if (entries.length > 0 && !known) {
+      const aside = `${this.#folder}.${this.#options.now().toISOString().replaceAll(':', '')}`
+      await rename(this.#folder, aside)
+      // The next round begins anew.
+      throw new TreePutAside(aside)
+    }
+    const history = await History.open(this.#folder)
+    const { key, keySince, tiles } = known ?? (await this.#makeOwn(history))
+    const tree = new GrowingTree(tiles.size, endsOf(tiles))
+    const follower = await followerAfter(this.#options.file, newestLeaves(tiles))
+    const starts = known ? await this.#readStarts() : [0]
+    const made = { lock, history, tree, follower, key, keySince, starts }
+    return { ...made, signed: tree.size, partial: tree.partial(), unwritten: [] }
+  }
+
+  async #readStarts(): Promise<readonly number[] | undefined> {
+    const text = await readFile(join(this.#folder, STARTS), 'utf8').catch(() => '[0]')
+    return /^\[\d+(?:,\d+)*\]$/.test(text) ? JSON.parse(text) : undefined
+  }
+
+  async #makeOwn(history: History): Promise<OwnTree> {
+    const origin = `sallyport/${this.#options.instance.replace(/[^\w.:-]/g, '-')}/${randomBytes(8).toString('hex')}`
+    const key = await makeKey(this.#folder, origin)
+    const now = this.#options.now()
+    await history.add({ time: now.toISOString(), kind: 'key', key: keyText(key.verifier) })
+    return { key, keySince: now.getTime(), tiles: new TileTree(this.#folder, 0) }
+  }
+
+  /** Undefined if it doesn't fit itself. */
+  async #readOwn(entries: readonly (HistoryEntry | undefined)[]): Promise<OwnTree | undefined> {
+    const [first] = entries
+    const change = entries.findLast((entry) => entry?.kind === 'next-key')
+    if (first?.kind !== 'key') return undefined
+    const announced = change?.kind === 'next-key' ? (change.note.split('\n')[1] ?? '') : first.key
+    const key = await readKey(this.#folder, first.key.split('+')[0] ?? '', announced)
+    const newest = await newestCheckpoint(this.#folder)
+    const size = newest?.size ?? 0
+    const tiles = new TileTree(this.#folder, size)
+    if (!key || (newest && !fits(tiles, newest))) return undefined
+    return { key, keySince: Date.parse((change ?? first).time), tiles }
+  }
+}
+
+interface OwnTree extends Pick<OpenTree, 'key' | 'keySince'> {
+  readonly tiles: TileTree
+}
+
+/** Undefined if there is none yet, or another text. */
+async function newestCheckpoint(folder: string): Promise<Checkpoint | undefined> {
+  const note = await readFile(join(folder, CHECKPOINT), 'utf8').catch(() => '')
+  return readCheckpoint(note.slice(0, note.lastIndexOf('\n\n') + 1))
+}
+
+function fits(tiles: TileTree, { root }: Checkpoint): boolean {
+  try {
+    return tiles.root() === root
+  } catch {
+    return false
+  }
+}
+
+function endsOf(tiles: TileTree): readonly (readonly TreeHash[])[] {
+  const ends: (readonly TreeHash[])[] = []
+  for (let level = 0; TILE_HASHES ** level <= tiles.size; level++) ends.push(tiles.partial(level))
+  return ends
+}
+
+/** Some, because the very last line may have been changed while no process ran. */
+function newestLeaves(tiles: TileTree): ReadonlySet<TreeHash> {
+  const count = Math.min(tiles.size, TILE_HASHES)
+  return new Set(Array.from({ length: count }, (_, at) => tiles.leaf(tiles.size - count + at)))
+}
+
+/** Goes on after the last of these leaves; at the beginning of the oldest file if none of the files has one. */
+async function followerAfter(log: string, leaves: ReadonlySet<TreeHash>): Promise<LogFollower> {
+  const files = await filesOfLog(log)
+  if (leaves.size > 0) {
+    for (const file of files.toReversed()) {
+      const handle = await open(file)
+      const end = await endOfLast(handle, leaves)
+      if (end !== undefined) return new LogFollower(log, end, handle)
+      await handle.close()
+    }
+  }
+  const [oldest] = files
+  return new LogFollower(log, 0, oldest === undefined ? undefined : await open(oldest))
+}
+
+async function endOfLast(handle: FileHandle, leaves: ReadonlySet<TreeHash>): Promise<number | undefined> {
+  let found: number | undefined
+  for await (const { line, end } of linesWithEnds(handle)) if (leaves.has(leafOf(line))) found = end
+  return found
+}

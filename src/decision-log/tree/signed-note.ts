@@ -1,0 +1,100 @@
+/** Texts with signatures, as C2SP's signed-note and tlog-checkpoint define them (https://c2sp.org/signed-note). Ed25519. */
+import { createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto'
+import type { TreeHash } from './merkle.ts'
+
+/** A public key with the name that it signs under. */
+export interface VerifierKey {
+  readonly name: string
+  /** The first four bytes of a hash, as eight hexadecimal digits: finds the key, and proves nothing. */
+  readonly id: string
+  readonly key: KeyObject
+}
+
+const ED25519 = 1
+/** SPKI before the 32 bytes of the key (RFC 8410). */
+const SPKI = Buffer.from('302a300506032b6570032100', 'hex')
+const KEY_BYTES = 32
+const ID_BYTES = 4
+/** Of a note, in characters: some signatures, and a short text. */
+const LONGEST_NOTE = 16 * 1024
+
+export function verifierKey(name: string, key: KeyObject): VerifierKey {
+  const typed = typedKey(key)
+  const id = hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), typed]), 'hex').slice(0, 2 * ID_BYTES)
+  return { name, id, key }
+}
+
+function typedKey(key: KeyObject): Buffer {
+  return Buffer.concat([Buffer.from([ED25519]), key.export({ type: 'spki', format: 'der' }).subarray(-KEY_BYTES)])
+}
+
+/** `name+id+key`, as the tools of checksum databases write it. */
+export function keyText({ name, id, key }: VerifierKey): string {
+  return `${name}+${id}+${typedKey(key).toString('base64')}`
+}
+
+/** Undefined for another text. */
+export function readKeyText(text: string): VerifierKey | undefined {
+  const { name, id, bytes } =
+    /^(?<name>[^+\s]+)\+(?<id>[0-9a-f]{8})\+(?<bytes>[A-Za-z0-9+/]+=*)$/.exec(text)?.groups ?? {}
+  const typed = Buffer.from(bytes ?? '', 'base64')
+  if (name === undefined || typed.length !== 1 + KEY_BYTES || typed[0] !== ED25519) return undefined
+  const read = verifierKey(
+    name,
+    createPublicKey({ key: Buffer.concat([SPKI, typed.subarray(1)]), format: 'der', type: 'spki' }),
+  )
+  return read.id === id ? read : undefined
+}
+
+/** `text` ends in a line end and has no empty line at its end. */
+export function signedNote(text: string, { name, id }: VerifierKey, privateKey: KeyObject): string {
+  const signature = Buffer.concat([Buffer.from(id, 'hex'), sign(null, Buffer.from(text), privateKey)])
+  return `${text}\n— ${name} ${signature.toString('base64')}\n`
+}
+
+/** The text, if the key has signed it. */
+export function openNote(note: string, { name, id, key }: VerifierKey): string | undefined {
+  const end = note.lastIndexOf('\n\n')
+  if (note.length > LONGEST_NOTE || end < 0) return undefined
+  const text = note.slice(0, end + 1)
+  const own = note
+    .slice(end + 2)
+    .split('\n')
+    .map((line) => /^— (?<by>\S+) (?<signature>[A-Za-z0-9+/]+=*)$/.exec(line)?.groups)
+    .filter((found) => found?.by === name)
+    .map((found) => Buffer.from(found?.signature ?? '', 'base64'))
+    .filter((signature) => signature.subarray(0, ID_BYTES).toString('hex') === id)
+  const [only, ...others] = own
+  if (only === undefined || others.length > 0) return undefined
+  return verify(null, Buffer.from(text), key, only.subarray(ID_BYTES)) ? text : undefined
+}
+
+export interface Checkpoint {
+  /** The name of the log. */
+  readonly origin: string
+  readonly size: number
+  readonly root: TreeHash
+}
+
+export function checkpointText({ origin, size, root }: Checkpoint): string {
+  return `${origin}\n${size}\n${base64(root)}\n`
+}
+
+/** Undefined for another text. */
+export function readCheckpoint(text: string): Checkpoint | undefined {
+  const [origin, size, root, ...rest] = text.split('\n')
+  const hashed = fromBase64(root ?? '')
+  if (!origin || !/^(?:0|[1-9]\d{0,14})$/.test(size ?? '') || hashed === undefined || rest.join('') !== '')
+    return undefined
+  return { origin, size: Number(size), root: hashed }
+}
+
+export function base64(hashed: TreeHash): string {
+  return Buffer.from(hashed, 'latin1').toString('base64')
+}
+
+/** Undefined for anything but the one text of a hash. */
+export function fromBase64(text: string): TreeHash | undefined {
+  const bytes = Buffer.from(text, 'base64')
+  return bytes.length === 32 && bytes.toString('base64') === text ? bytes.toString('latin1') : undefined
+}

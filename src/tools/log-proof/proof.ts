@@ -1,0 +1,113 @@
+/**
+ * The proof that a record is in a log, as a text that needs neither the log nor its server: C2SP's tlog-proof
+ * (https://c2sp.org/tlog-proof), with the record and the notes by which the log's keys announced each other as its extra
+ * data.
+ */
+import { isObject } from '../../base/is-object.ts'
+import { parseRecord } from '../../decision-log/decision-record.ts'
+import { leafOf } from '../../decision-log/tree/leaf.ts'
+import { announcedKey } from '../../decision-log/tree/log-key.ts'
+import { isIncluded } from '../../decision-log/tree/merkle.ts'
+import {
+  base64,
+  type Checkpoint,
+  fromBase64,
+  openNote,
+  readCheckpoint,
+  type VerifierKey,
+} from '../../decision-log/tree/signed-note.ts'
+import { minimumOf, TileTree } from '../../decision-log/tree/tiles.ts'
+import { ToolError } from '../load-policy.ts'
+import type { SignedHistory } from './signed-history.ts'
+
+const TITLE = 'c2sp.org/tlog-proof@v1'
+
+interface ProofExtra {
+  /** The line of the log. */
+  readonly line: string
+  /** The announcements of the log's keys, the oldest one first. */
+  readonly keys: readonly string[]
+}
+
+interface SoughtRecord {
+  readonly id: string
+  readonly lines: AsyncIterable<string>
+}
+
+/** The proof of a request's record, under the newest checkpoint. Throws ToolError. */
+export async function proveRecord(
+  { id, lines }: SoughtRecord,
+  folder: string,
+  { checkpoints, announcements }: SignedHistory,
+): Promise<string> {
+  const line = await lineOf(id, lines)
+  const newest = checkpoints.at(-1)
+  const tree = new TileTree(folder, newest?.size ?? 0)
+  const leaf = leafOf(line)
+  const minimum = await minimumOf(folder)
+  let index = tree.size - 1
+  while (index >= minimum && tree.leaf(index) !== leaf) index -= 1
+  if (!newest || index < minimum) {
+    throw new ToolError(
+      `the record of ${id} isn't signed: if it is a second old, try again; else \`decisions verify\` says whether it was changed`,
+    )
+  }
+  const extra: ProofExtra = { line, keys: announcements }
+  const hashes = tree.inclusion(index).map((one) => `${base64(one)}\n`)
+  const head = `${TITLE}\nextra ${Buffer.from(JSON.stringify(extra)).toString('base64')}\nindex ${index}\n`
+  return `${head}${hashes.join('')}\n${newest.note}`
+}
+
+async function lineOf(id: string, lines: AsyncIterable<string>): Promise<string> {
+  for await (const line of lines) if (line.includes(id) && parseRecord(line)?.requestId === id) return line
+  throw new ToolError(`the log has no record of the request ${id}`)
+}
+
+export interface ProvenRecord {
+  readonly line: string
+  readonly index: number
+  readonly checkpoint: Checkpoint
+}
+
+/** The record, or why the text proves none. `key`: one that the log had at some time up to the checkpoint. */
+export function readProof(text: string, key: VerifierKey): ProvenRecord | string {
+  const end = text.indexOf('\n\n')
+  const [title, extraLine = '', indexLine = '', ...lines] = text.slice(0, end).split('\n')
+  const index = /^index (?<index>0|[1-9]\d{0,14})$/.exec(indexLine)?.groups?.index
+  const extra = extraIn(extraLine)
+  const hashes = lines.map(fromBase64)
+  if (end < 0 || title !== TITLE || index === undefined || !extra || hashes.includes(undefined)) {
+    return 'it is no proof that `decisions prove` wrote, or a part of it is missing'
+  }
+  const checkpoint = signedBy(text.slice(end + 2), key, extra.keys)
+  if (!checkpoint) return 'the key has signed neither its checkpoint nor a key that did'
+  const { size, root } = checkpoint
+  const proven = { line: extra.line, index: Number(index), checkpoint }
+  return isIncluded(
+    leafOf(extra.line),
+    { index: proven.index, size, root },
+    hashes.map((one) => one ?? ''),
+  )
+    ? proven
+    : 'the record, its number or a hash of it was changed'
+}
+
+/** Undefined for other data. */
+function extraIn(line: string): ProofExtra | undefined {
+  const data = /^extra (?<data>[A-Za-z0-9+/]+=*)$/.exec(line)?.groups?.data
+  try {
+    const extra: unknown = JSON.parse(Buffer.from(data ?? '', 'base64').toString('utf8'))
+    if (!isObject(extra) || typeof extra.line !== 'string' || !Array.isArray(extra.keys)) return undefined
+    return extra.keys.every((one) => typeof one === 'string') ? { line: extra.line, keys: extra.keys } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The key may be any of the log's: those that come after it follow from it. */
+function signedBy(note: string, key: VerifierKey, announcements: readonly string[]): Checkpoint | undefined {
+  let current = key
+  for (const announcement of announcements) current = announcedKey(announcement, current) ?? current
+  const found = readCheckpoint(openNote(note, current) ?? '')
+  return found?.origin === key.name ? found : undefined
+}

@@ -1,0 +1,153 @@
+/** sallyport decisions verify, prove and verify-proof, on the log that a real server signed. */
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { ROOT, sallyport } from '../../command.ts'
+import { removeFolder } from '../../ends-with-tests.ts'
+import { runs } from '../../runs.ts'
+import { startTestServer } from '../../server.ts'
+import { until } from '../../until.ts'
+
+describe('a decision log that its server signs', () => {
+  let folder: string
+  let log: string
+  let key: string
+  let text: string
+  let id: string
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
+    log = join(folder, 'decisions.log')
+    const server = await startTestServer({ demo: true, env: { DECISION_LOG_FILE: log } })
+    const alice = await server.token('alice', 'member')
+    for (let i = 0; i < 20; i++) await server.ask('GET', '/api/v1/notes', { token: alice })
+    await server.ask('POST', '/api/v1/notes', { token: alice, body: { title: 'Milk', body: 'two', tags: [] } })
+    await until(() => server.log.some(({ msg }) => msg === 'the decision log is signed by this key'))
+    key = String(server.log.find(({ msg }) => msg === 'the decision log is signed by this key')?.key)
+    await server.stop()
+    text = await readFile(log, 'utf8')
+    id = JSON.parse(text.split('\n')[7] ?? '').requestId
+  })
+  after(() => removeFolder(folder))
+
+  const run = (...args: readonly string[]) => sallyport(['decisions', ...args], { env: { DECISION_LOG_FILE: log } })
+
+  it('is whole, as text and as JSON, and the key is the one that the server told', async () => {
+    const count = text.split('\n').length - 1
+    const { code, stdout } = await run('verify')
+    expect(stdout).to.match(new RegExp(`^whole: ${count} records as signed\nsigned by sallyport/`))
+    expect(stdout).to.contain('nobody vouches for its first key')
+    expect(code).to.equal(0)
+    const pinned = await run('verify', '--key', key, '--format', 'json')
+    expect(pinned.code, pinned.stderr).to.equal(0)
+    const verdict = JSON.parse(pinned.stdout)
+    await fits('decisions-verify', verdict)
+    expect(verdict).to.include({ whole: true, records: count, first: 0, newer: 0, pinned: key })
+    expect(verdict.newest.size).to.equal(count)
+  })
+
+  it('says which record was changed, and ends with 1', async () => {
+    const copy = await copied(text.replace('"status":200', '"status":403'))
+    const { code, stdout } = await run('verify', copy, '--format', 'json')
+    expect(code).to.equal(1)
+    const verdict = JSON.parse(stdout)
+    await fits('decisions-verify', verdict)
+    expect(verdict.faults.length).to.equal(1)
+    expect(verdict.faults[0]).to.include({ kind: 'changed' })
+    expect((await run('verify', copy)).stdout).to.match(
+      /:\d+: changed: this isn't record \d+ as it was signed, between /,
+    )
+  })
+
+  it('is verified with its older files, however they are named', async () => {
+    const lines = text.split('\n')
+    const copy = await copied(lines.slice(9).join('\n'))
+    await writeFile(`${copy}-20261129`, `${lines.slice(0, 9).join('\n')}\n`)
+    const alone = await run('verify', copy)
+    expect(alone.stdout).to.contain('  the log begins with record 9: those before it are in none of these files')
+    expect(alone.code).to.equal(0)
+    const both = await run('verify', `${copy}-20261129`, copy, '--format', 'json')
+    expect(JSON.parse(both.stdout)).to.include({ whole: true, first: 0 })
+  })
+
+  it('refuses in one sentence what it can not compare', async () => {
+    const other = join(folder, 'other.log')
+    await writeFile(other, text)
+    const otherKey = key.replace(/\+.*/, '+00000000+AAAA')
+    const wrong = 'PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW'
+    for (const [args, message] of [
+      [['verify', other], 'there is no tree'],
+      [['verify', log, '--key', otherKey], '--key is no key of a log'],
+      [['verify', log, '--key', wrong], 'was signed by other keys than --key'],
+      [['verify', join(folder, 'none.log')], 'there is no decision log'],
+      [['prove', '--request-id', 'nobody'], 'the log has no record of the request nobody'],
+    ] as const) {
+      const { code, stdout, stderr } = await run(...args)
+      expect(stderr, args.join(' ')).to.contain(message)
+      expect([code, stdout]).to.deep.equal([2, ''])
+      expect(stderr.trim().split('\n').length).to.equal(1)
+    }
+  })
+
+  it('proves a record to whoever has a key of it, without the log', async () => {
+    const { code, stdout: proof, stderr } = await run('prove', '--request-id', `urn:uuid:${id.toUpperCase()}`)
+    expect(code, stderr).to.equal(0)
+    expect(proof.split('\n')[0]).to.equal('c2sp.org/tlog-proof@v1')
+    const file = join(folder, 'record.tlog-proof')
+    await writeFile(file, proof)
+    const held = await sallyport(['decisions', 'verify-proof', file, '--key', key], {
+      env: { DECISION_LOG_FILE: join(folder, 'none') },
+    })
+    expect(held.stdout).to.match(/^proven: record 7 of the \d+ that sallyport\//)
+    expect(held.stdout).to.contain(id)
+    expect(held.code).to.equal(0)
+    const json = JSON.parse((await run('verify-proof', file, '--key', key, '--format', 'json')).stdout)
+    await fits('decisions-verify-proof', json)
+    expect(json).to.include({ proven: true, record: 7, line: text.split('\n')[7] })
+  })
+
+  it('proves nothing by a proof that was changed anywhere', async () => {
+    const { stdout: proof } = await run('prove', '--request-id', id)
+    const file = join(folder, 'changed.tlog-proof')
+    await fc.assert(
+      fc.asyncProperty(fc.nat({ max: proof.length - 1 }), fc.constantFrom('A', '0', '\n'), async (at, character) => {
+        const changed = proof.slice(0, at) + character + proof.slice(at + 1)
+        if (changed === proof || meansTheSame(changed, proof)) return
+        await writeFile(file, changed)
+        const { code, stdout } = await run('verify-proof', file, '--key', key, '--format', 'json')
+        expect(code, changed).to.equal(1)
+        await fits('decisions-verify-proof', JSON.parse(stdout))
+      }),
+      { numRuns: runs(500, 60) },
+    )
+  })
+
+  async function copied(changed: string): Promise<string> {
+    const place = await mkdtemp(join(folder, 'copy-'))
+    await writeFile(join(place, 'decisions.log'), changed)
+    await cp(`${log}.tree`, join(place, 'decisions.log.tree'), { recursive: true })
+    await rm(join(place, 'decisions.log.tree/key.pem'))
+    return join(place, 'decisions.log')
+  }
+
+  async function fits(schema: string, value: unknown): Promise<void> {
+    const ajv = new Ajv2020({ strict: true })
+    addFormats.default(ajv)
+    const validate = ajv.compile(JSON.parse(await readFile(join(ROOT, `docs/schemas/${schema}.schema.json`), 'utf8')))
+    expect(validate(value), JSON.stringify(validate.errors)).to.equal(true)
+  }
+})
+
+/** Base64 has characters whose last bits mean nothing. */
+function meansTheSame(one: string, other: string): boolean {
+  const bytes = (text: string) =>
+    text.split('\n').map((line) => {
+      const [name, value = ''] = line.startsWith('extra ') ? line.split(' ') : ['', line.split(' ').at(-1)]
+      return `${name}${line.slice(0, line.length - value.length)}${Buffer.from(value, 'base64').toString('hex')}${value.length}`
+    })
+  return bytes(one).join('\n') === bytes(other).join('\n')
+}
