@@ -50,7 +50,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   identity: 2800,
   migrations: 850,
   'decision-log': 1950,
-  limits: 850,
+  limits: 1100,
   store: 8300,
   policy: 3300,
   decide: 4950,

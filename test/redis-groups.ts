@@ -1,6 +1,11 @@
 /** Throw-away groups of Redis for tests: a primary and its replicas under Sentinels, and a Cluster. */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { type RedisOptions, type RedisServer, startRedis } from './redis.ts'
+import { removeWithTests } from './ends-with-tests.ts'
+import { freePort, type RedisOptions, type RedisServer, startRedis } from './redis.ts'
 import { until } from './until.ts'
 
 /** How soon Sentinels and nodes of a Cluster take one for lost; short, and longer than a busy machine stalls. */
@@ -65,6 +70,63 @@ export async function startSentinels(options: SentinelOptions = {}): Promise<Sen
     sentinels,
     url: `redis-sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join()}/${NAME}`,
     stop: async () => void (await Promise.all(all.map((one) => one.kill()))),
+  }
+}
+
+export interface RedisCluster {
+  /** Three primaries with a third of the slots each, and then a replica of each. */
+  readonly nodes: readonly RedisServer[]
+  readonly ids: readonly string[]
+  readonly url: string
+  stop(): Promise<void>
+}
+
+interface ClusterOptions {
+  readonly password?: string
+  readonly args?: readonly string[]
+}
+
+const SLOTS = 16_384
+
+/** Six nodes that know one another from the beginning. Waits until the replicas follow. */
+export async function startCluster({ password, args = [] }: ClusterOptions = {}): Promise<RedisCluster> {
+  const ids = Array.from({ length: 6 }, () => randomBytes(20).toString('hex'))
+  const ports = await Promise.all(ids.map(() => freePort()))
+  const buses = await Promise.all(ids.map(() => freePort()))
+  const lineOf = (id: string, i: number, self: number) => {
+    const [first, next] = [Math.ceil((i * SLOTS) / 3), Math.ceil(((i + 1) * SLOTS) / 3)]
+    const flags = `${i === self ? 'myself,' : ''}${i < 3 ? 'master' : 'slave'}`
+    const place = `${id} 127.0.0.1:${ports[i]}@${buses[i]} ${flags} ${i < 3 ? '-' : ids[i - 3]}`
+    return `${place} 0 0 ${(i % 3) + 1} connected${i < 3 ? ` ${first}-${next - 1}` : ''}`
+  }
+  const nodes = await Promise.all(
+    ids.map((_, self) => {
+      const directory = removeWithTests(mkdtempSync(join(tmpdir(), 'sallyport-redis-')))
+      const lines = [...ids.map((id, i) => lineOf(id, i, self)), 'vars currentEpoch 3 lastVoteEpoch 0']
+      writeFileSync(join(directory, 'nodes.conf'), `${lines.join('\n')}\n`)
+      return startRedis({
+        port: ports[self] ?? 0,
+        directory,
+        args: [
+          ...['--cluster-enabled', 'yes', '--cluster-port', `${buses[self]}`],
+          ...['--cluster-node-timeout', `${DOWN_AFTER_MS}`, '--cluster-replica-validity-factor', '0'],
+          ...['--enable-debug-command', 'yes', ...REPLICATING, ...args],
+          ...(password === undefined ? [] : ['--requirepass', password, '--masterauth', password]),
+        ],
+      })
+    }),
+  )
+  for (const node of nodes) {
+    await until(async () => /cluster_state:ok/.test(await ask({ ...node, password }, 'CLUSTER', 'INFO')))
+  }
+  for (const node of nodes.slice(3)) {
+    await until(async () => /^master_link_status:up/m.test(await ask({ ...node, password }, 'INFO', 'replication')))
+  }
+  return {
+    nodes,
+    ids,
+    url: `redis-cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join()}`,
+    stop: async () => void (await Promise.all(nodes.map((node) => node.kill()))),
   }
 }
 

@@ -1,6 +1,7 @@
 /** Creates the limiter that the configuration asks for. */
 import type { Admission, Limiter, Quota } from './limiter.ts'
 import { createMemoryLimiter } from './memory.ts'
+import { readRedisUrl } from './redis-url.ts'
 
 interface LimiterOptions extends FailoverOptions {
   /**
@@ -20,9 +21,14 @@ export async function createLimiter({ redisUrl, workers = 1, ...options }: Limit
   const local =
     workers === 1 ? memory : { ...memory, admit: (quotas: Quotas) => memory.admit(sharesOf(quotas, workers)) }
   if (redisUrl === undefined) return local
-  // The Redis client takes time to load; a start without Redis must not wait for it.
-  const { createRedisLimiter } = await import('./redis.ts')
-  return createFailoverLimiter(createRedisLimiter(redisUrl), local, options)
+  return createFailoverLimiter(await sharedCounts(redisUrl), local, options)
+}
+
+/** The Redis client takes time to load; a start without Redis must not wait for it. */
+async function sharedCounts(redisUrl: string): Promise<SharedCounts> {
+  const place = readRedisUrl(redisUrl)
+  if (place.kind === 'cluster') return (await import('./redis-cluster.ts')).createClusterLimiter(place)
+  return (await import('./redis.ts')).createRedisLimiter(redisUrl)
 }
 
 // Keeps limiting when the shared counts are out of reach: this process then counts its share by itself until they

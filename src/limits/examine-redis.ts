@@ -1,12 +1,13 @@
 /** Looks at the Redis in which instances share their limits; changes nothing. */
 import type { Socket } from 'node:net'
-import type { Redis } from 'ioredis'
+import type { Cluster, Redis } from 'ioredis'
 import { type Checked, clockChecked, faulted, passed, unchecked, warned } from '../base/problems/checked.ts'
 import { againWith, fixIn } from '../base/problems/fix.ts'
 import { answerWithin } from '../base/under-way.ts'
 import { UnusableCounts } from './limiter.ts'
 import { connectRedis, isOfCluster, REFUSED_LOGIN, redisClient } from './redis.ts'
-import { type RedisHost, type RedisPlace, readRedisUrl, redisCli, shownUrl } from './redis-url.ts'
+import { clusterClient, connectCluster } from './redis-cluster.ts'
+import { type ClusterPlace, type RedisHost, type RedisPlace, readRedisUrl, redisCli, shownUrl } from './redis-url.ts'
 
 const CHECK = 'redis'
 const WAIT_MS = 2000
@@ -16,6 +17,7 @@ const SLOW_MS = 100
 
 export async function examineRedis(url: string): Promise<readonly Checked[]> {
   const place = readRedisUrl(url)
+  if (place.kind === 'cluster') return examineCluster(place)
   const client = redisClient(url)
   try {
     await connectRedis(client, place)
@@ -25,6 +27,35 @@ export async function examineRedis(url: string): Promise<readonly Checked[]> {
   } finally {
     client.disconnect()
   }
+}
+
+async function examineCluster(place: ClusterPlace): Promise<readonly Checked[]> {
+  const cluster = clusterClient(place)
+  try {
+    await connectCluster(cluster, place)
+    const found = await Promise.all(cluster.nodes('master').map((node) => examineNode(node, place)))
+    return [await state(cluster, place), ...found.flat()]
+  } catch (error) {
+    return [refused(place, error as Error)]
+  } finally {
+    cluster.disconnect()
+  }
+}
+
+async function state(cluster: Cluster, place: ClusterPlace): Promise<Checked> {
+  const isOk = /^cluster_state:ok\r?$/m.test(String(await answerWithin(WAIT_MS, cluster.cluster('INFO'))))
+  if (isOk) return passed(CHECK, `${shownUrl(place)} is a Cluster whose slots all have nodes`)
+  const fault = `${shownUrl(place)} is a Cluster that is down, so each process counts limits alone`
+  return faulted(CHECK, fault, `${redisCli(place, place.hosts[0] as RedisHost)} cluster nodes`)
+}
+
+async function examineNode(node: Redis, place: ClusterPlace): Promise<readonly Checked[]> {
+  const { host = '', port = 0 } = node.options
+  const at: ClusterPlace = { ...place, hosts: [{ host, port }] }
+  const found = await answerWithin(WAIT_MS, look(node, at)).catch((error: Error) => [refused(at, error)])
+  return found.map((one) =>
+    one.message.includes(`${port}`) ? one : { ...one, message: `${host}:${port}: ${one.message}` },
+  )
 }
 
 async function look(client: Redis, place: RedisPlace): Promise<readonly Checked[]> {
@@ -54,17 +85,17 @@ async function look(client: Redis, place: RedisPlace): Promise<readonly Checked[
     ...(infoOf('role') === 'slave'
       ? [faulted(CHECK, 'it is a replica, which counts nothing', againWith('REDIS_URL', 'redis://<primary>:6379'))]
       : []),
-    ...((await isOfCluster(client))
+    ...(place.kind !== 'cluster' && (await isOfCluster(client))
       ? [
           faulted(
             CHECK,
-            'it is a node of a Redis Cluster, which is not supported, so each process counts limits alone',
-            againWith('REDIS_URL', 'redis://<host>:6379'),
+            'it is a node of a Redis Cluster, but REDIS_URL names it alone, so each process counts limits alone',
+            againWith('REDIS_URL', `'${shownUrl({ ...place, kind: 'cluster', path: '' })}'`),
           ),
         ]
       : []),
     evictions(infoOf('maxmemory_policy'), command),
-    ...(place.kind === 'sentinel' ? [replication(infoOf, command)] : []),
+    ...(place.kind === 'one' ? [] : [replication(place, infoOf, command)]),
     clockChecked(CHECK, { theirs, ours: Date.now(), aroundMs }),
   ]
 }
@@ -76,9 +107,13 @@ function addressOf({ stream, options }: Redis, { kind }: RedisPlace): RedisHost 
   return { host: remoteAddress, port: remotePort }
 }
 
-/** Redis tells how many replicas follow closely only where `min-replicas-to-write` is set. */
-function replication(infoOf: (name: string) => string, command: string): Checked {
+/**
+ * Redis tells how many replicas follow closely only where `min-replicas-to-write` is set. A node of a Cluster stops by
+ * itself when it is cut off.
+ */
+function replication({ kind }: RedisPlace, infoOf: (name: string) => string, command: string): Checked {
   if (infoOf('connected_slaves') === '0') return warned(CHECK, 'it has no replica, so no Redis can take over')
+  if (kind === 'cluster') return passed(CHECK, 'it has a replica that can take over')
   if (infoOf('min_slaves_good_slaves') !== '') return passed(CHECK, 'it counts only while a replica follows')
   const fault = 'its min-replicas-to-write is 0, so it counts on when the network has cut it off from the others'
   return warned(CHECK, fault, `${command} config set min-replicas-to-write 1`)

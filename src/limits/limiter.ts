@@ -8,6 +8,8 @@ export interface Quota {
   readonly name: string
   /** The key of a count: unique for each limit and caller. */
   readonly key: string
+  /** Who is counted. Counts of one caller lie together in a Redis Cluster. */
+  readonly caller?: string
   /** The most requests admitted in any window. */
   readonly allow: number
   readonly windowMs: number

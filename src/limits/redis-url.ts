@@ -27,7 +27,7 @@ export interface SentinelPlace extends RedisNodes {
   readonly sentinelLogin: Login
 }
 
-interface ClusterPlace extends RedisNodes {
+export interface ClusterPlace extends RedisNodes {
   readonly kind: 'cluster'
 }
 
@@ -58,10 +58,7 @@ const WITH_PERCENT = 'with % of a password as %25'
 /** What is wrong with the URL, without a word of it, in one sentence that begins with the setting's name. */
 export function redisUrlFault(url: string): string | undefined {
   const place = read(url)
-  if (typeof place === 'string') return place
-  return place.kind === 'cluster'
-    ? 'REDIS_URL names a Redis Cluster, which is not supported; name one Redis'
-    : undefined
+  return typeof place === 'string' ? place : undefined
 }
 
 /** The URL must have no fault. */

@@ -1,6 +1,6 @@
 /** Counts that instances share: in Redis, by Redis's clock. create-limiter.ts handles its failures. */
 import { createHash } from 'node:crypto'
-import { Redis, type RedisOptions } from 'ioredis'
+import { type Cluster, Redis, type RedisOptions } from 'ioredis'
 import { againWith, withFix } from '../base/problems/fix.ts'
 import { answerWithin } from '../base/under-way.ts'
 import { type Admission, type Quota, UnusableCounts } from './limiter.ts'
@@ -8,15 +8,24 @@ import { type RedisPlace, readRedisUrl, type SentinelPlace, shownUrl } from './r
 import { describeAdmission, stepMicros } from './sliding-window.ts'
 import { SLIDING_WINDOW_SCRIPT } from './sliding-window-script.ts'
 
-const SCRIPT_SHA = createHash('sha1').update(SLIDING_WINDOW_SCRIPT).digest('hex')
+export interface RedisScript {
+  readonly text: string
+  readonly sha: string
+}
+
+export function redisScript(text: string): RedisScript {
+  return { text, sha: createHash('sha1').update(text).digest('hex') }
+}
+
+const SCRIPT = redisScript(SLIDING_WINDOW_SCRIPT)
 
 /** Longer keys are stored as their digest, so that no caller's name makes a key large. */
 const PLAIN_KEY_BYTES = 64
 
-const CONNECT_MS = 1000
+export const CONNECT_MS = 1000
 
 /** If Redis takes longer to answer, the counts are lost. */
-const ANSWER_MS = 250
+export const ANSWER_MS = 250
 
 /** One connection, used as long as it lasts: the client must not queue, send again or reconnect by itself. */
 export const CONNECTION = {
@@ -30,12 +39,11 @@ export const CONNECTION = {
   disconnectTimeout: 100,
 } satisfies RedisOptions
 
-/** So that within CONNECT_MS another Sentinel can be asked after one that hangs. */
-const SENTINEL_MS = 300
+/** So that within CONNECT_MS another Sentinel or node can be asked after one that hangs. */
+export const HOST_MS = 300
 
 /** A node keeps a part of the keys, so it can't count all quotas of a request. */
-const OF_A_CLUSTER =
-  'REDIS_URL is a node of a Redis Cluster, which is not supported; set it to a Redis without cluster mode'
+const OF_A_CLUSTER = 'REDIS_URL names a node of a Redis Cluster; write `redis-cluster:` in place of `redis:`'
 
 export const REFUSED_LOGIN = /NOAUTH|WRONGPASS|NOPERM|invalid password|invalid username/
 
@@ -60,8 +68,8 @@ function throughSentinels({ hosts, isTls, name, db, login, sentinelLogin }: Sent
     ...(sentinelLogin.username === undefined ? {} : { sentinelUsername: sentinelLogin.username }),
     ...(sentinelLogin.password === undefined ? {} : { sentinelPassword: sentinelLogin.password }),
     ...(isTls ? { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true } : {}),
-    connectTimeout: SENTINEL_MS,
-    sentinelCommandTimeout: SENTINEL_MS,
+    connectTimeout: HOST_MS,
+    sentinelCommandTimeout: HOST_MS,
     sentinelRetryStrategy: () => null,
   } satisfies RedisOptions
 }
@@ -108,7 +116,7 @@ export async function isOfCluster(client: Redis): Promise<boolean> {
   return /^cluster_enabled:1\r?$/m.test(await client.info('cluster').catch(() => ''))
 }
 
-interface RedisAdmission extends Admission {
+export interface RedisAdmission extends Admission {
   /** When Redis decided, by its own clock: microseconds since the epoch. */
   readonly atMicros: number
 }
@@ -157,7 +165,7 @@ export function createRedisLimiter(url: string, answerMs = ANSWER_MS): RedisLimi
     connect,
     admit: shareCalls(async (asked) => {
       if (connection?.status !== 'ready') throw new Error('not connected to Redis')
-      const answer = await answerWithin(answerMs, runScript(connection, asked)).catch((error: Error) => {
+      const answer = await answerWithin(answerMs, decide(connection, asked)).catch((error: Error) => {
         if (!CLUSTER_ANSWER.test(error.message)) throw error
         isNode = true
         throw new UnusableCounts(OF_A_CLUSTER)
@@ -171,28 +179,50 @@ export function createRedisLimiter(url: string, answerMs = ANSWER_MS): RedisLimi
   }
 }
 
-/** Redis forgets scripts on a restart or on SCRIPT FLUSH; sending the text again can't fail for that reason. */
-async function runScript(client: Redis, { quotas, requests }: RequestBatch): Promise<Buffer> {
-  const args: (string | number)[] = quotas.map(redisKey)
+function decide(client: Redis, asked: RequestBatch): Promise<Buffer> {
+  return callScript(client, SCRIPT, asked.quotas.length, [...asked.quotas.map(redisKey), ...scriptArguments(asked)])
+}
+
+/** Those of the script, but for its keys. */
+export function scriptArguments({ quotas, requests }: RequestBatch): (string | number)[] {
+  const args: (string | number)[] = []
   for (const quota of quotas) args.push(quota.allow, stepMicros(quota))
   for (const positions of requests) {
     args.push(positions.length)
     // Indexes in Lua begin at 1.
     for (const position of positions) args.push(position + 1)
   }
-  const answer = await client.callBuffer('EVALSHA', SCRIPT_SHA, quotas.length, ...args).catch((error: Error) => {
+  return args
+}
+
+/**
+ * Redis forgets scripts on a restart or on SCRIPT FLUSH; sending the text again can't fail for that reason. The first
+ * `keys` arguments are keys.
+ */
+export async function callScript(
+  client: Redis | Cluster,
+  { sha, text }: RedisScript,
+  keys: number,
+  args: readonly (string | number)[],
+): Promise<Buffer> {
+  const answer = await client.callBuffer('EVALSHA', sha, keys, ...args).catch((error: Error) => {
     if (!error.message.startsWith('NOSCRIPT')) throw error
-    return client.callBuffer('EVAL', SLIDING_WINDOW_SCRIPT, quotas.length, ...args)
+    return client.callBuffer('EVAL', text, keys, ...args)
   })
   return answer as Buffer
 }
 
 function redisKey({ key }: Quota): string {
-  const plain = !key.startsWith('#') && Buffer.byteLength(key) <= PLAIN_KEY_BYTES
-  return `sallyport:${plain ? key : `#${createHash('sha256').update(key).digest('base64url')}`}`
+  return `sallyport:${shortText(key)}`
 }
 
-function readAnswers({ quotas, requests }: RequestBatch, answer: Buffer): readonly RedisAdmission[] {
+/** The text, or its digest if it is long. */
+export function shortText(text: string): string {
+  const isPlain = !text.startsWith('#') && Buffer.byteLength(text) <= PLAIN_KEY_BYTES
+  return isPlain ? text : `#${createHash('sha256').update(text).digest('base64url')}`
+}
+
+export function readAnswers({ quotas, requests }: RequestBatch, answer: Buffer): readonly RedisAdmission[] {
   let at = 0
   const next = () => {
     const figure = answer.readDoubleLE(at)

@@ -28,7 +28,7 @@ const NUMBERS = '<dd'
  * changes, not even the key's time to live. That path calls no function of the script, because calls take a quarter
  * more time.
  *
- * Needs Redis 5 (a script may write after TIME) and no Cluster: the keys of a call have no slot in common.
+ * Needs Redis 5 (a script may write after TIME). In a Cluster, the keys of a call have no slot in common (KEYS_LAST).
  */
 export const SLIDING_WINDOW_SCRIPT = `
 local STEP, INDEX, AGE, TOTAL, NEWEST, RECORD, MOVED, COUNTED = 1, 2, 3, 4, 5, 6, 7, 8
@@ -134,4 +134,42 @@ for i = 1, #KEYS do
   end
 end
 return table.concat(answer)
+`
+
+/**
+ * Stands before the script to take the keys from the end of the arguments, with their number as the last one. A node of a
+ * Cluster lets such a script use all keys that it has. At a key that it doesn't have, the script fails when it reads it,
+ * and has written nothing.
+ */
+export const KEYS_LAST = `
+local KEYS = {}
+for i = tonumber(table.remove(ARGV)), 1, -1 do KEYS[i] = table.remove(ARGV) end
+`
+
+/**
+ * Takes back one request that KEYS[1] counted: ARGV[1] is the sub-window of its quota in microseconds, ARGV[2] when it was
+ * admitted. Where counts were added up since then (sliding-window.ts), one of the newest is taken back.
+ */
+export const GIVE_BACK_SCRIPT = `
+local stored = redis.call('GET', KEYS[1])
+if not stored then return '' end
+local step, index, age, total, newest = struct.unpack('${HEAD}', stored)
+local passed = index - math.floor(ARGV[2] / step)
+if step ~= tonumber(ARGV[1]) or passed < 0 then passed = 0 end
+
+local function place_of(at)
+  return at == 0 and ${HEAD_BYTES - COUNT_BYTES} or ${HEAD_BYTES} + (at - 1) * ${COUNT_BYTES}
+end
+local function count_at(at)
+  return (struct.unpack('${COUNT}', stored, place_of(at) + 1))
+end
+
+if passed > ${SUB_WINDOWS} or count_at(passed) == 0 then return '' end
+local place = place_of(passed)
+local count = struct.pack('${COUNT}', count_at(passed) - 1)
+stored = string.sub(stored, 1, place) .. count .. string.sub(stored, place + ${COUNT_BYTES + 1})
+while age > 0 and count_at(age) == 0 do age = age - 1 end
+local head = struct.pack('${HEAD}', step, index, age, total - 1, count_at(0))
+redis.call('SETRANGE', KEYS[1], 0, head .. string.sub(stored, ${HEAD_BYTES + 1}))
+return ''
 `

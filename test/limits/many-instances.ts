@@ -11,6 +11,7 @@ import { INSTANCES, open } from './on-redis.ts'
 interface Load {
   readonly allow: number
   readonly everyMs: number
+  readonly key: string
 }
 
 /** All in one window: none ends during a test. */
@@ -26,12 +27,12 @@ export interface Askers {
 }
 
 /** As many instances as a limiter of on-redis.ts thinks there are. None of their answers may be an error. */
-export async function startAskers(url: string, { allow, everyMs }: Load): Promise<Askers> {
+export async function startAskers(url: string, { allow, everyMs, key }: Load): Promise<Askers> {
   const admitted: number[] = []
   let refused = 0
   let isAsking = true
   const limiters = await Promise.all(Array.from({ length: INSTANCES }, () => open(url)))
-  const quota = quotaFor({ allow, windowMs: WINDOW_MS })
+  const quota = quotaFor({ allow, key, windowMs: WINDOW_MS })
   const askers = limiters.map(async ({ limiter }) => {
     while (isAsking) {
       if ((await limiter.admit([quota])).admitted) admitted.push(performance.now())

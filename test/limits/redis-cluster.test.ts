@@ -1,13 +1,9 @@
-/** A node of a Redis Cluster counts nothing, and says so in one sentence: at the start, and in doctor. */
+/** A node of a Redis Cluster that is named as if it were alone counts nothing, and the start and doctor say so. */
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
-import type { Logger } from 'pino'
-import { readConfig } from '../../src/config/config.ts'
 import { examineRedis } from '../../src/limits/examine-redis.ts'
-import type { Metrics } from '../../src/server/observe/metrics.ts'
-import { openLimiter } from '../../src/server/parts/open-limiter.ts'
 import { type RedisServer, startRedis } from '../redis.ts'
-import { quotaFor } from './contract.ts'
+import { logOf } from './many-instances.ts'
 
 describe('a node of a Redis Cluster', () => {
   let node: RedisServer
@@ -27,22 +23,15 @@ describe('a node of a Redis Cluster', () => {
     await Promise.all([node.stop(), single.stop()])
   })
 
-  /** What is logged for a start and ten requests, and how the limiter stands then. */
-  async function served(url: string): Promise<{ readonly logged: readonly string[]; readonly state: string }> {
-    const logged: string[] = []
-    const log = { error: (_: unknown, text: string) => logged.push(text), info: (text: string) => logged.push(text) }
-    const metrics = { limiterState: () => undefined } as unknown as Metrics
-    const limiter = await openLimiter(readConfig({ REDIS_URL: url }), log as unknown as Logger, metrics)
-    for (let i = 0; i < 10; i++) await limiter.admit([quotaFor({}), quotaFor({})])
-    const state = limiter.state()
-    await limiter.close()
-    return { logged, state }
+  async function served(url: string) {
+    const { logged, state } = await logOf(url)
+    return { logged: logged.map(({ text }) => text), state }
   }
 
   it('is told at the start in one sentence, and never asked again', async () => {
     const told =
-      'REDIS_URL is a node of a Redis Cluster, which is not supported; ' +
-      'set it to a Redis without cluster mode: this process counts rate limits alone'
+      'REDIS_URL names a node of a Redis Cluster; write `redis-cluster:` in place of `redis:`: ' +
+      'this process counts rate limits alone'
     const mute = (url: string) => url.replace('//', '//mute:sesame@')
     for (const url of [node.url, mute(node.url)]) {
       expect(await served(url), url).to.deep.equal({ logged: [told], state: 'degraded' })

@@ -6,7 +6,7 @@ import { freePort, PATIENT_MS, type RedisServer } from '../redis.ts'
 import { ask, NAME, type SentinelGroup, startSentinels } from '../redis-groups.ts'
 import { soak } from '../runs.ts'
 import { until } from '../until.ts'
-import { quotaFor } from './contract.ts'
+import { quotaFor, uniqueKey } from './contract.ts'
 import { admittedOf } from './load.ts'
 import { logOf, mostOf, startAskers } from './many-instances.ts'
 import { causeOf, end, onEnd, open } from './on-redis.ts'
@@ -25,7 +25,7 @@ describe('a limiter behind Sentinels', function () {
   for (const fault of ['is killed', 'hangs']) {
     it(`answers all the time while the primary ${fault}, and admits no more than it says`, async () => {
       const { url, primary, replica } = await started({ sentinels: soak(3, 1) })
-      const askers = await startAskers(url, { allow: 400, everyMs: soak(2, 10) })
+      const askers = await startAskers(url, { allow: 400, everyMs: soak(2, 10), key: uniqueKey() })
       await until(() => askers.admitted().length > 40)
       const at = performance.now()
       process.kill(primary.pid, fault === 'hangs' ? 'SIGSTOP' : 'SIGKILL')

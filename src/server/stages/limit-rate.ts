@@ -131,7 +131,8 @@ export function createRateLimiter(
       for (const limit of policy.snapshot.limits.limits) {
         if (!counts(limit, policy, request)) continue
         const { name, allow, windowMs } = limit
-        counting.push({ name, key: keyOf(limit, request), allow, windowMs, limit })
+        const caller = callerOf(limit, request)
+        counting.push({ name, key: `${name}:${caller}`, caller, allow, windowMs, limit })
       }
       if (counting.length === 0) return {}
       return onceKnown(limiter.admit(counting), ({ admitted, quotas: states, retryAfterMs }) => {
@@ -180,9 +181,9 @@ function holdsRole(role: string, { snapshot }: ActivePolicy, authentication: Aut
   return role === 'anonymous'
 }
 
-function keyOf({ name, per }: Limit, { address, authentication }: LimitedRequest): string {
-  if (per === 'address') return `${name}:a:${address}`
-  return `${name}:s:${authentication.kind === 'caller' ? authentication.caller.id : ''}`
+function callerOf({ per }: Limit, { address, authentication }: LimitedRequest): string {
+  if (per === 'address') return `a:${address}`
+  return `s:${authentication.kind === 'caller' ? authentication.caller.id : ''}`
 }
 
 type CountedQuota = Pick<Quota, 'name' | 'allow' | 'windowMs'>
