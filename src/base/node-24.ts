@@ -1,5 +1,5 @@
 /**
- * What Node 24 lacks: `getOrInsertComputed` of maps (ECMAScript 2026). The process and each thread import this file
+ * What Node 24 lacks: `getOrInsert` and `getOrInsertComputed` of maps (ECMAScript 2026). The process and each thread import this file
  * first. Delete it when Node 24 is no longer supported.
  */
 
@@ -11,12 +11,13 @@ function getOrInsertComputed<K, V>(this: Map<K, V>, key: K, make: (key: K) => V)
   return made
 }
 
+function getOrInsert<K, V>(this: Map<K, V>, key: K, value: V): V {
+  return getOrInsertComputed.call(this as Map<unknown, unknown>, key, () => value) as V
+}
+
 for (const { prototype } of [Map, WeakMap]) {
-  if (!('getOrInsertComputed' in prototype)) {
-    Object.defineProperty(prototype, 'getOrInsertComputed', {
-      value: getOrInsertComputed,
-      writable: true,
-      configurable: true,
-    })
+  for (const value of [getOrInsert, getOrInsertComputed]) {
+    if (value.name in prototype) continue
+    Object.defineProperty(prototype, value.name, { value, writable: true, configurable: true })
   }
 }
