@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { loadResources } from '../../src/resources/load/load-resources.ts'
+import { StoreUnavailable } from '../../src/store/errors.ts'
 import { openDatabase, openReader } from '../../src/store/open.ts'
 import { data } from '../data/command.ts'
 import { removeFolder } from '../ends-with-tests.ts'
@@ -96,10 +97,19 @@ for (const [engine, create] of Object.entries(DATABASES)) {
     }
 
     async function progress() {
-      const reader = await openReader(shared.database)
+      let reader = await opened()
+      // A busy server may not answer in time, while it undoes what a killed process left.
+      while (!reader) reader = await opened()
       const { stored: migrations } = await reader.migrationState()
       await reader.close()
       return migrations[0] ?? { objects: 0, place: undefined, endedAt: undefined }
+    }
+
+    async function opened() {
+      return openReader(shared.database).catch((error) => {
+        if (error instanceof StoreUnavailable) return undefined
+        throw error
+      })
     }
 
     async function stored() {
