@@ -1,17 +1,26 @@
 /** sallyport decisions verify, prove and verify-proof: whether a decision log is as its server has signed it. */
 import { readFile } from 'node:fs/promises'
 import { Argument, type Command, Option } from 'commander'
-import { setExitCode } from '../base/command-process.ts'
+import { environment, setExitCode } from '../base/command-process.ts'
 import { linesIn } from '../base/files/lines.ts'
+import { systemReason } from '../base/files/system-reason.ts'
+import { readConfig } from '../config/config.ts'
 import { parseRecord } from '../decision-log/decision-record.ts'
 import { filesOfLog, openFilesOfLog } from '../decision-log/log-files.ts'
 import { recordText } from '../decision-log/record-line.ts'
 import { print, printResult } from '../present/print.ts'
+import { openOutbox } from '../server/parts/open-store.ts'
+import { databaseExists } from '../store/open.ts'
 import { existing, LOG } from './decision-log.ts'
 import { TEXT_OR_JSON, withHelp } from './options.ts'
 
 const KEY = '--key <text>'
 const TREE = new Option('--tree <folder>', "the folder with the log's tree (<log>.tree)")
+
+const CHECKPOINT = new Option(
+  '--checkpoint <file...>',
+  'copies of the file `checkpoint` that you kept elsewhere: the log must still have their records',
+).default([] as readonly string[])
 
 export function declareProofs(decisions: Command): void {
   withHelp(decisions.command('verify'), {
@@ -30,6 +39,7 @@ Exit code: 0, or 1 when a record isn't as it was signed, or 2 when the command c
       KEY,
       'a key of the log that you kept elsewhere: the log must be signed by it or by those that follow from it',
     )
+    .addOption(CHECKPOINT)
     .addOption(TEXT_OR_JSON)
     .action(verify)
   withHelp(decisions.command('prove'), {
@@ -55,30 +65,53 @@ Exit code: 0, or 1 when a record isn't as it was signed, or 2 when the command c
 interface VerifyFlags {
   readonly tree?: string
   readonly key?: string
+  readonly checkpoint: readonly string[]
   readonly format: 'text' | 'json'
 }
 
-async function verify(logs: readonly string[], { tree, key, format }: VerifyFlags): Promise<void> {
-  const { pinnedKey, signedHistory } = await import('../tools/log-proof/signed-history.ts')
+async function verify(logs: readonly string[], { tree, key, checkpoint, format }: VerifyFlags): Promise<void> {
+  const { historyOf, outsideCheckpoint, pinnedKey } = await import('../tools/log-proof/tree-of-log.ts')
   const { verifyLog } = await import('../tools/log-proof/verify-log.ts')
   const { verdictJson, verdictText } = await import('../tools/log-proof/verdict.ts')
   const named = logs.length > 0 ? await Promise.all(logs.map(existing)) : [await existing(undefined)]
   const folder = await treeOf(named.at(-1) ?? '', tree)
-  const history = await signedHistory(folder)
+  const history = await historyOf(folder)
   const pinned = key === undefined ? undefined : pinnedKey(key, history)
+  const saved = checkpoint.map(async (file) => outsideCheckpoint(file, await readGiven(file), history))
+  const inDatabase = await databaseCheckpoint(history.origin)
+  const outside = [
+    ...(await Promise.all(saved)),
+    ...(inDatabase === undefined ? [] : [outsideCheckpoint('the database', inDatabase, history)]),
+  ]
   const files = (await Promise.all(named.map(filesOfLog))).flat()
-  const verdict = await verifyLog(files, folder, history)
-  printResult(format, verdictJson(verdict, history, pinned), verdictText(verdict, history, pinned))
+  const verdict = await verifyLog(files, folder, history, outside)
+  const vouching = { pinned, outside }
+  printResult(format, verdictJson(verdict, history, vouching), verdictText(verdict, history, vouching))
   if (verdict.faults.length > 0) setExitCode(1)
 }
 
+async function readGiven(file: string): Promise<string> {
+  const { ToolError } = await import('../tools/load-policy.ts')
+  return readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new ToolError(`${file} can't be read (${systemReason(error.code)}): name another file`)
+  })
+}
+
+/** The checkpoint that the database of this place keeps; undefined where there is no database, or none of this log. */
+async function databaseCheckpoint(origin: string): Promise<string | undefined> {
+  const config = readConfig(environment())
+  if (!databaseExists(config.database)) return undefined
+  const { outbox, close } = await openOutbox(config)
+  return outbox.checkpointOf(origin).finally(close)
+}
+
 async function prove(log: string | undefined, { requestId, tree }: { requestId: string; tree?: string }) {
-  const { signedHistory } = await import('../tools/log-proof/signed-history.ts')
+  const { historyOf } = await import('../tools/log-proof/tree-of-log.ts')
   const { proveRecord } = await import('../tools/log-proof/proof.ts')
   const file = await existing(log)
   const folder = await treeOf(file, tree)
   const id = requestId.toLowerCase().replace(/^urn:uuid:/, '')
-  print(await proveRecord({ id, lines: linesOf(file) }, folder, await signedHistory(folder)))
+  print(await proveRecord({ id, lines: linesOf(file) }, folder, await historyOf(folder)))
 }
 
 async function* linesOf(log: string): AsyncGenerator<string> {
@@ -86,7 +119,7 @@ async function* linesOf(log: string): AsyncGenerator<string> {
 }
 
 async function verifyProof(file: string, { key, format }: { key: string; format: 'text' | 'json' }): Promise<void> {
-  const { givenKey } = await import('../tools/log-proof/signed-history.ts')
+  const { givenKey } = await import('../tools/log-proof/tree-of-log.ts')
   const { readProof } = await import('../tools/log-proof/proof.ts')
   const proven = readProof(await readFile(file, 'utf8'), givenKey(key))
   if (typeof proven === 'string') {

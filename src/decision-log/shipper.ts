@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Outbox, OutboxRecord } from '../store/contract.ts'
+import type { LogCheckpoints, Outbox, OutboxRecord } from '../store/contract.ts'
 import { withSequence } from './record-line.ts'
 import type { Sink } from './sink.ts'
 import { CutShort } from './whole-lines.ts'
@@ -23,6 +23,8 @@ const RENEW_EVERY_MS = 200
 /** If a clock is set back by less than this, no record looks older than its file. */
 const CLOCK_STEP_MS = 600_000
 
+export type ShippedOutbox = Omit<Outbox, keyof LogCheckpoints>
+
 export interface Shipper {
   /** Must be called when a write has committed: ships its record at once, or soon after the batch before. */
   wake(): void
@@ -31,7 +33,11 @@ export interface Shipper {
 }
 
 /** Calls `report` with each error, and with undefined when shipping works (again). */
-export async function startShipper(outbox: Outbox, sink: Sink, report: (error: unknown) => void): Promise<Shipper> {
+export async function startShipper(
+  outbox: ShippedOutbox,
+  sink: Sink,
+  report: (error: unknown) => void,
+): Promise<Shipper> {
   // If nothing waits, no other process left half-shipped records, so the log needn't be searched for them.
   const isNothingLeft = await outbox.waiting(1).then(
     (left) => left.length === 0,
@@ -82,7 +88,7 @@ export async function startShipper(outbox: Outbox, sink: Sink, report: (error: u
 
 /** One process ships at a time: the one that holds the outbox. */
 class Shipment {
-  readonly #outbox: Outbox
+  readonly #outbox: ShippedOutbox
   readonly #sink: Sink
   readonly #holder = randomUUID()
   /** The number of the last record in the log. */
@@ -90,7 +96,7 @@ class Shipment {
   #recovered: boolean
 
   /** `recovered`: no other process has shipped any of the waiting records. */
-  constructor(outbox: Outbox, sink: Sink, recovered: boolean) {
+  constructor(outbox: ShippedOutbox, sink: Sink, recovered: boolean) {
     this.#outbox = outbox
     this.#sink = sink
     this.#recovered = recovered

@@ -163,8 +163,15 @@ export interface OutboxRecord {
   readonly record: string
 }
 
+/** The newest checkpoints of decision logs: whoever cuts a log together with its tree doesn't cut them. */
+export interface LogCheckpoints {
+  /** `log`: its name, which nobody else has. */
+  checkpointOf(log: string): Promise<string | undefined>
+  keepCheckpoint(log: string, note: string): Promise<void>
+}
+
 /** The records of writes that may not be in the decision log yet. */
-export interface Outbox {
+export interface Outbox extends LogCheckpoints {
   /** The records with the lowest numbers, at most `limit`. */
   waiting(limit: number): Promise<readonly OutboxRecord[]>
   /** Adds records of requests that wrote no object, for a process without a decision log. Durable when it returns. */

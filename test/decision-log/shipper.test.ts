@@ -6,9 +6,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { LogFile } from '../../src/decision-log/log-file.ts'
-import { startShipper } from '../../src/decision-log/shipper.ts'
+import { type ShippedOutbox, startShipper } from '../../src/decision-log/shipper.ts'
 import type { Sink } from '../../src/decision-log/sink.ts'
-import type { Outbox } from '../../src/store/contract.ts'
 import { openSqlite } from '../../src/store/sqlite/open.ts'
 import { removeNow } from '../ends-with-tests.ts'
 import { creation, RESOURCES } from '../store/fixture.ts'
@@ -39,7 +38,7 @@ describe('shipping the records of writes', () => {
     removeNow(folder)
   })
 
-  const start = (on: { outbox?: Outbox; sink?: Sink } = {}) =>
+  const start = (on: { outbox?: ShippedOutbox; sink?: Sink } = {}) =>
     startShipper(on.outbox ?? opened.outbox, on.sink ?? sink, (error) => error !== undefined && errors.push(error))
 
   let made = 0
@@ -93,7 +92,7 @@ describe('shipping the records of writes', () => {
       batches += 1
       return outbox.shipped(sequence)
     }
-    const counting: Outbox = {
+    const counting: ShippedOutbox = {
       waiting: (limit) => outbox.waiting(limit),
       note: (records) => outbox.note(records),
       shipped,
@@ -212,7 +211,7 @@ describe('shipping the records of writes', () => {
   it('writes nothing twice when the outbox can not forget what was shipped', async () => {
     let refusals = 3
     const { outbox } = opened
-    const stubborn: Outbox = {
+    const stubborn: ShippedOutbox = {
       waiting: (limit) => outbox.waiting(limit),
       note: (records) => outbox.note(records),
       hold: (holder) => outbox.hold(holder),
@@ -265,7 +264,7 @@ describe('shipping the records of writes', () => {
 
   it('without the hold, two would write records twice', async () => {
     const { outbox } = opened
-    const free: Outbox = { ...forwarding(outbox), hold: async () => true }
+    const free: ShippedOutbox = { ...forwarding(outbox), hold: async () => true }
     const slow: Sink = {
       append: (lines) => sink.append(lines),
       sync: () => sleep(5),
@@ -281,7 +280,7 @@ describe('shipping the records of writes', () => {
   })
 })
 
-function forwarding(outbox: Outbox): Outbox {
+function forwarding(outbox: ShippedOutbox): ShippedOutbox {
   return {
     waiting: (limit) => outbox.waiting(limit),
     note: (records) => outbox.note(records),

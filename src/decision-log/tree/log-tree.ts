@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { replaceFile } from '../../base/files/durable-file.ts'
 import { makeFolder } from '../../base/files/make-folder.ts'
+import type { LogCheckpoints } from '../../store/contract.ts'
 import { type FileLock, lockFile } from '../../store/sql/file-lock.ts'
 import { filesOfLog, LogFollower, linesWithEnds } from '../log-files.ts'
 import { GrowingTree } from './growing-tree.ts'
@@ -16,8 +17,9 @@ import { type CheckpointReason, History, type HistoryEntry, readHistory } from '
 import { leafOf } from './leaf.ts'
 import { changeKey, type LogKey, makeKey, readKey } from './log-key.ts'
 import type { TreeHash } from './merkle.ts'
+import { keptElsewhere, signedHistory } from './signed-history.ts'
 import { type Checkpoint, checkpointText, keyText, readCheckpoint } from './signed-note.ts'
-import { removeTile, removeTilesBefore, TILE_HASHES, type Tile, TileTree, writeTile } from './tiles.ts'
+import { minimumOf, removeTile, removeTilesBefore, TILE_HASHES, type Tile, TileTree, writeTile } from './tiles.ts'
 
 const EVERY_MS = 1000
 /** A server that stops doesn't wait for all of an old log. */
@@ -40,14 +42,18 @@ export interface LogTreeOptions {
   /** The name of this instance: a part of the name of the log's tree. */
   readonly instance: string
   readonly now: () => Date
+  /** Keeps the newest checkpoint, too. */
+  readonly database: LogCheckpoints
   readonly report: (event: LogTreeEvent) => void
   readonly everyMs?: number
 }
 
-/** A tree that doesn't fit its own checkpoint was put aside, and the log has a new one. */
+/** A tree that doesn't fit its own checkpoint, or that of the database, was put aside; the log has a new one. */
 class TreePutAside extends Error {
   constructor(folder: string) {
-    super(`the tree of the decision log was damaged; it is kept as ${folder}, and a new one begins`)
+    super(
+      `the tree of the decision log was damaged, or is an older copy; it is kept as ${folder}, and a new one begins`,
+    )
     this.name = 'TreePutAside'
   }
 }
@@ -112,6 +118,8 @@ interface OpenTree {
   starts: readonly number[] | undefined
   /** The size of the newest checkpoint. */
   signed: number
+  /** The size of the checkpoint in the database; undefined before the first one. */
+  keptElsewhere: number | undefined
   /** The tiles that aren't full, as they were written last. */
   partial: readonly Tile[]
   /** Full tiles that no file has yet. */
@@ -137,6 +145,7 @@ class TreeKeeper {
     if (isNew && why !== 'stop') this.#options.report({ kind: 'signs', key: keyText(this.#open.key.verifier) })
     const place = await this.#readOn(this.#open, why)
     await this.#sign(this.#open, why)
+    await this.#keepElsewhere(this.#open)
     // The next round looks for it, as at the start.
     if (place === 'lost the place') await this.close()
   }
@@ -188,6 +197,15 @@ class TreeKeeper {
     await replaceFile(join(this.#folder, CHECKPOINT), note, 0o600)
     kept.signed = tree.size
     await this.#removeOlder(kept)
+  }
+
+  /** The tree has it first: a checkpoint that the tree lacks would mean that it was cut. */
+  async #keepElsewhere(kept: OpenTree): Promise<void> {
+    if (kept.signed === 0 || kept.keptElsewhere === kept.signed) return
+    const { signed } = kept
+    const note = await readFile(join(this.#folder, CHECKPOINT), 'utf8')
+    await this.#options.database.keepCheckpoint(kept.key.verifier.name, note)
+    kept.keptElsewhere = signed
   }
 
   async #writeTiles(kept: OpenTree): Promise<void> {
@@ -247,7 +265,7 @@ class TreeKeeper {
     const follower = await followerAfter(this.#options.file, newestLeaves(tiles))
     const starts = known ? await this.#readStarts() : [0]
     const made = { lock, history, tree, follower, key, keySince, starts }
-    return { ...made, signed: tree.size, partial: tree.partial(), unwritten: [] }
+    return { ...made, signed: tree.size, keptElsewhere: undefined, partial: tree.partial(), unwritten: [] }
   }
 
   async #readStarts(): Promise<readonly number[] | undefined> {
@@ -265,16 +283,19 @@ class TreeKeeper {
 
   /** Undefined if it doesn't fit itself. */
   async #readOwn(entries: readonly (HistoryEntry | undefined)[]): Promise<OwnTree | undefined> {
-    const [first] = entries
-    const change = entries.findLast((entry) => entry?.kind === 'next-key')
-    if (first?.kind !== 'key') return undefined
-    const announced = change?.kind === 'next-key' ? (change.note.split('\n')[1] ?? '') : first.key
-    const key = await readKey(this.#folder, first.key.split('+')[0] ?? '', announced)
+    const history = signedHistory(entries)
+    const newestKey = history?.keys.at(-1)
+    if (!history || !newestKey) return undefined
+    const key = await readKey(this.#folder, history.origin, keyText(newestKey))
     const newest = await newestCheckpoint(this.#folder)
-    const size = newest?.size ?? 0
-    const tiles = new TileTree(this.#folder, size)
-    if (!key || (newest && !fits(tiles, newest))) return undefined
-    return { key, keySince: Date.parse((change ?? first).time), tiles }
+    const tiles = new TileTree(this.#folder, newest?.size ?? 0)
+    const elsewhere = keptElsewhere((await this.#options.database.checkpointOf(history.origin)) ?? '', history)
+    const minimum = await minimumOf(this.#folder)
+    // A database that was restored may have one of records whose hashes were deleted.
+    const compared = [newest, elsewhere].filter((one) => one !== undefined && one.size >= minimum)
+    if (!key || !compared.every((one) => !one || fits(tiles, one))) return undefined
+    const since = entries.findLast((entry) => entry?.kind !== 'checkpoint')?.time
+    return { key, keySince: Date.parse(since ?? ''), tiles }
   }
 }
 
@@ -288,9 +309,9 @@ async function newestCheckpoint(folder: string): Promise<Checkpoint | undefined>
   return readCheckpoint(note.slice(0, note.lastIndexOf('\n\n') + 1))
 }
 
-function fits(tiles: TileTree, { root }: Checkpoint): boolean {
+function fits(tiles: TileTree, { size, root }: Checkpoint): boolean {
   try {
-    return tiles.root() === root
+    return size <= tiles.size && tiles.root(size) === root
   } catch {
     return false
   }

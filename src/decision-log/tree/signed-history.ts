@@ -1,15 +1,7 @@
 /** What a log has signed, checked: the chain of its keys, and its checkpoints. */
-import { type HistoryEntry, readHistory } from '../../decision-log/tree/history.ts'
-import { announcedKey } from '../../decision-log/tree/log-key.ts'
-import {
-  type Checkpoint,
-  keyText,
-  openNote,
-  readCheckpoint,
-  readKeyText,
-  type VerifierKey,
-} from '../../decision-log/tree/signed-note.ts'
-import { ToolError } from '../load-policy.ts'
+import type { HistoryEntry } from './history.ts'
+import { announcedKey } from './log-key.ts'
+import { type Checkpoint, openNote, readCheckpoint, readKeyText, type VerifierKey } from './signed-note.ts'
 
 export interface SignedCheckpoint extends Checkpoint {
   readonly time: string
@@ -28,19 +20,23 @@ export interface SignedHistory {
   readonly unsigned: readonly number[]
 }
 
-/** Throws ToolError if there is no history, or no first key in it. */
-export async function signedHistory(folder: string): Promise<SignedHistory> {
-  const entries = await readHistory(folder).catch(() => {
-    throw new ToolError(`there is no tree ${folder}: the log was written by a version that signed none, or was moved`)
-  })
+/** Undefined if there is no first key. */
+export function signedHistory(entries: readonly (HistoryEntry | undefined)[]): SignedHistory | undefined {
   const [first] = entries
   const key = first?.kind === 'key' ? readKeyText(first.key) : undefined
-  if (!key) throw new ToolError(`${folder}/checkpoints doesn't begin with a key: restore it from a copy`)
+  if (!key) return undefined
   const read = new HistoryReader(key)
   entries.slice(1).forEach((entry, at) => {
     read.take(entry, at + 2)
   })
   return read
+}
+
+/** A checkpoint that another place kept; undefined if no key of the log has signed it. */
+export function keptElsewhere(note: string, { keys, origin }: SignedHistory): Checkpoint | undefined {
+  const texts = keys.map((key) => openNote(note, key)).filter((text) => text !== undefined)
+  const [found] = texts.map(readCheckpoint)
+  return found?.origin === origin ? found : undefined
 }
 
 class HistoryReader implements SignedHistory {
@@ -79,21 +75,4 @@ class HistoryReader implements SignedHistory {
     this.checkpoints.push({ ...found, time, note })
     return true
   }
-}
-
-/** `text`: as the server tells it when it begins to sign. Throws ToolError for another text. */
-export function givenKey(text: string): VerifierKey {
-  const key = readKeyText(text.trim())
-  if (key) return key
-  throw new ToolError('--key is no key of a log: write it as the server tells it when it starts, sallyport/…+…+…')
-}
-
-/** Throws ToolError unless it is one of the log's. */
-export function pinnedKey(text: string, { keys, origin }: SignedHistory): VerifierKey {
-  const given = keyText(givenKey(text))
-  const own = keys.find((one) => keyText(one) === given)
-  if (own) return own
-  throw new ToolError(
-    `${origin} was signed by other keys than --key: it is another log, or somebody made its tree anew`,
-  )
 }

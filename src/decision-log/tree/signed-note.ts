@@ -1,6 +1,6 @@
 /** Texts with signatures, as C2SP's signed-note and tlog-checkpoint define them (https://c2sp.org/signed-note). Ed25519. */
 import { createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto'
-import type { TreeHash } from './merkle.ts'
+import { HASH_BYTES, type TreeHash } from './merkle.ts'
 
 /** A public key with the name that it signs under. */
 export interface VerifierKey {
@@ -37,8 +37,8 @@ export function keyText({ name, id, key }: VerifierKey): string {
 export function readKeyText(text: string): VerifierKey | undefined {
   const { name, id, bytes } =
     /^(?<name>[^+\s]+)\+(?<id>[0-9a-f]{8})\+(?<bytes>[A-Za-z0-9+/]+=*)$/.exec(text)?.groups ?? {}
-  const typed = Buffer.from(bytes ?? '', 'base64')
-  if (name === undefined || typed.length !== 1 + KEY_BYTES || typed[0] !== ED25519) return undefined
+  const typed = bytesOf(bytes ?? '')
+  if (name === undefined || typed?.length !== 1 + KEY_BYTES || typed[0] !== ED25519) return undefined
   const read = verifierKey(
     name,
     createPublicKey({ key: Buffer.concat([SPKI, typed.subarray(1)]), format: 'der', type: 'spki' }),
@@ -62,8 +62,8 @@ export function openNote(note: string, { name, id, key }: VerifierKey): string |
     .split('\n')
     .map((line) => /^— (?<by>\S+) (?<signature>[A-Za-z0-9+/]+=*)$/.exec(line)?.groups)
     .filter((found) => found?.by === name)
-    .map((found) => Buffer.from(found?.signature ?? '', 'base64'))
-    .filter((signature) => signature.subarray(0, ID_BYTES).toString('hex') === id)
+    .map((found) => bytesOf(found?.signature ?? ''))
+    .filter((signature) => signature?.subarray(0, ID_BYTES).toString('hex') === id)
   const [only, ...others] = own
   if (only === undefined || others.length > 0) return undefined
   return verify(null, Buffer.from(text), key, only.subarray(ID_BYTES)) ? text : undefined
@@ -95,6 +95,12 @@ export function base64(hashed: TreeHash): string {
 
 /** Undefined for anything but the one text of a hash. */
 export function fromBase64(text: string): TreeHash | undefined {
+  const bytes = bytesOf(text)
+  return bytes?.length === HASH_BYTES ? bytes.toString('latin1') : undefined
+}
+
+/** Undefined for anything but the one base64 text of its bytes. */
+function bytesOf(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64')
-  return bytes.length === 32 && bytes.toString('base64') === text ? bytes.toString('latin1') : undefined
+  return bytes.toString('base64') === text ? bytes : undefined
 }

@@ -24,7 +24,7 @@ export async function openLog(
   if (elsewhere) return elsewhere(report)
   if (file === undefined) return openDecisionLog({ sink: createStandardOutput(), outbox }, report)
   const sink = openLogFile({ file, maxBytes, keep })
-  const tree = startLogTree({ file, keep, instance, now, report: (event) => tellTree(log, event) })
+  const tree = startLogTree({ file, keep, instance, now, database: outbox, report: (event) => tellTree(log, event) })
   return openDecisionLog({ sink, outbox, tree }, report)
 }
 

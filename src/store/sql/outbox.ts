@@ -1,6 +1,7 @@
 /** The outbox holds decision records, which commit with their writes, until they are in the decision log. */
 import type { Outbox, OutboxRecord } from '../contract.ts'
 import { Lease } from './lease.ts'
+import { readMark, writeMark } from './named-values.ts'
 import { type SqlDialect, type SqlEngine, type Statement, sql } from './statement.ts'
 
 const HOLD_MS = 1000
@@ -42,6 +43,17 @@ export class SqlOutbox implements Outbox {
     await this.#engine.changeSoon(sql('delete from outbox where sequence <= $1', sequence))
   }
 
+  async checkpointOf(log: string): Promise<string | undefined> {
+    const { ask, dialect } = this.#engine
+    const [row] = await ask(readMark(markOf(log)))
+    return row && dialect.fromStored(row[0])
+  }
+
+  async keepCheckpoint(log: string, note: string): Promise<void> {
+    const { changeSoon, dialect } = this.#engine
+    await changeSoon(writeMark(markOf(log), dialect.text(note)))
+  }
+
   hold(holder: string): Promise<boolean> {
     return this.#lease.hold(holder)
   }
@@ -49,4 +61,8 @@ export class SqlOutbox implements Outbox {
   release(holder: string): Promise<void> {
     return this.#lease.release(holder)
   }
+}
+
+function markOf(log: string): string {
+  return `decision log ${log}`
 }

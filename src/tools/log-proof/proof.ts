@@ -8,6 +8,7 @@ import { parseRecord } from '../../decision-log/decision-record.ts'
 import { leafOf } from '../../decision-log/tree/leaf.ts'
 import { announcedKey } from '../../decision-log/tree/log-key.ts'
 import { isIncluded } from '../../decision-log/tree/merkle.ts'
+import type { SignedHistory } from '../../decision-log/tree/signed-history.ts'
 import {
   base64,
   type Checkpoint,
@@ -18,7 +19,6 @@ import {
 } from '../../decision-log/tree/signed-note.ts'
 import { minimumOf, TileTree } from '../../decision-log/tree/tiles.ts'
 import { ToolError } from '../load-policy.ts'
-import type { SignedHistory } from './signed-history.ts'
 
 const TITLE = 'c2sp.org/tlog-proof@v1'
 

@@ -1,14 +1,21 @@
 /** What `decisions verify` found, for people and for programs. */
 
+import type { SignedCheckpoint, SignedHistory } from '../../decision-log/tree/signed-history.ts'
 import { keyText, type VerifierKey } from '../../decision-log/tree/signed-note.ts'
 import { count } from '../../present/text.ts'
-import type { SignedCheckpoint, SignedHistory } from './signed-history.ts'
+import type { OutsideCheckpoint } from './tree-of-log.ts'
 import type { LogFault, LogVerdict } from './verify-log.ts'
+
+interface Vouching {
+  readonly pinned: VerifierKey | undefined
+  /** The checkpoints of other places that were compared. */
+  readonly outside: readonly OutsideCheckpoint[]
+}
 
 export function verdictText(
   { whole, first, newer, newest, faults }: LogVerdict,
   history: SignedHistory,
-  pinned: VerifierKey | undefined,
+  { pinned, outside }: Vouching,
 ): string {
   const lines = [
     ...faults.map((fault) => faultText(fault, history.checkpoints)),
@@ -22,13 +29,16 @@ export function verdictText(
     `signed by ${history.origin}, ${count(history.keys.length, 'key')}; ${newest ? checkpointName(newest) : 'no checkpoint yet'}`,
   )
   if (!pinned) lines.push('  nobody vouches for its first key: compare with one that you kept elsewhere (--key)')
+  for (const { place, size } of outside) lines.push(`  compared with the checkpoint of ${place} (${size})`)
+  if (outside.length === 0)
+    lines.push('  compared with no checkpoint of another place: if the tree was cut with its log, nobody sees it here')
   return `${lines.join('\n')}\n`
 }
 
 export function verdictJson(
   { whole, first, newer, newest, faults }: LogVerdict,
   { origin, keys, checkpoints }: SignedHistory,
-  pinned: VerifierKey | undefined,
+  { pinned, outside }: Vouching,
 ): unknown {
   return {
     log: origin,
@@ -39,14 +49,19 @@ export function verdictJson(
     newest: newest ? { time: newest.time, size: newest.size } : null,
     keys: keys.map(keyText),
     pinned: pinned ? keyText(pinned) : null,
+    compared: outside.map(({ place, size }) => ({ place, size })),
     faults: faults.map((fault) => ({ ...faultJson(fault), text: faultText(fault, checkpoints) })),
   }
 }
 
 function faultJson(fault: LogFault): object {
-  if (fault.kind !== 'rewritten') return fault
-  const { time, size } = fault.checkpoint
-  return { kind: fault.kind, checkpoint: { time, size } }
+  if (!('checkpoint' in fault)) return fault
+  const { kind, checkpoint } = fault
+  const { size } = checkpoint
+  return {
+    kind,
+    checkpoint: 'place' in checkpoint ? { place: checkpoint.place, size } : { time: checkpoint.time, size },
+  }
 }
 
 function faultText(fault: LogFault, checkpoints: readonly SignedCheckpoint[]): string {
@@ -59,8 +74,10 @@ function faultText(fault: LogFault, checkpoints: readonly SignedCheckpoint[]): s
       const which = fault.from === fault.to ? `record ${fault.from}` : `records ${fault.from} to ${fault.to}`
       return `missing: ${which}, ${fault.isEnd ? 'the end of what was signed' : between(fault.from, checkpoints)}`
     }
+    case 'cut':
+      return `cut: ${fault.checkpoint.place} has a checkpoint of ${count(fault.checkpoint.size, 'record')}, and the tree has fewer: the log was cut with its tree, or both are an older copy`
     case 'rewritten':
-      return `rewritten: the newest checkpoint says otherwise about the records that the one of ${checkpointName(fault.checkpoint)} signed`
+      return `rewritten: the tree says otherwise about the records that ${checkpointName(fault.checkpoint)} signed`
     case 'tile':
       return `${fault.path}: damaged: restore it from a copy of the tree`
     case 'unsigned':
@@ -74,6 +91,9 @@ function between(record: number, checkpoints: readonly SignedCheckpoint[]): stri
   return `between ${before ? checkpointName(before) : 'the beginning'} and ${after ? checkpointName(after) : 'the end'}`
 }
 
-function checkpointName({ time, size }: SignedCheckpoint): string {
-  return `the checkpoint of ${time} (${size})`
+function checkpointName(checkpoint: SignedCheckpoint | OutsideCheckpoint): string {
+  const { size } = checkpoint
+  return 'place' in checkpoint
+    ? `that of ${checkpoint.place} (${size})`
+    : `the checkpoint of ${checkpoint.time} (${size})`
 }

@@ -3,8 +3,9 @@ import { open } from 'node:fs/promises'
 import { linesWithEnds } from '../../decision-log/log-files.ts'
 import { leafOf } from '../../decision-log/tree/leaf.ts'
 import type { TreeHash } from '../../decision-log/tree/merkle.ts'
+import type { SignedCheckpoint, SignedHistory } from '../../decision-log/tree/signed-history.ts'
 import { minimumOf, TileTree, UnusableTile } from '../../decision-log/tree/tiles.ts'
-import type { SignedCheckpoint, SignedHistory } from './signed-history.ts'
+import type { OutsideCheckpoint } from './tree-of-log.ts'
 
 /** The numbers of records count from 0, in the order of the log since its tree began. */
 export type LogFault =
@@ -13,8 +14,10 @@ export type LogFault =
   | { readonly kind: 'added'; readonly place: string }
   /** `to`: the last one. `isEnd`: nothing that was signed comes after them. */
   | { readonly kind: 'missing'; readonly from: number; readonly to: number; readonly isEnd: boolean }
-  /** A newer checkpoint says otherwise about the records that this one has signed. */
-  | { readonly kind: 'rewritten'; readonly checkpoint: SignedCheckpoint }
+  /** The tree of the newest checkpoint says otherwise about the records that this one has signed. */
+  | { readonly kind: 'rewritten'; readonly checkpoint: SignedCheckpoint | OutsideCheckpoint }
+  /** The log was cut with its tree: a checkpoint that stands elsewhere has signed more records. */
+  | { readonly kind: 'cut'; readonly checkpoint: OutsideCheckpoint }
   /** Nobody can say more about the records of this file of hashes. */
   | { readonly kind: 'tile'; readonly path: string }
   /** A line of the history that is damaged or that the log's key hasn't signed. */
@@ -45,13 +48,17 @@ export async function verifyLog(
   files: readonly string[],
   folder: string,
   history: Pick<SignedHistory, 'checkpoints' | 'unsigned'>,
+  outside: readonly OutsideCheckpoint[] = [],
 ): Promise<LogVerdict> {
   const newest = history.checkpoints.at(-1)
   const faults: LogFault[] = history.unsigned.map((line) => ({ kind: 'unsigned', line }))
   const tree = new TileTree(folder, newest?.size ?? 0)
   try {
     const minimum = await minimumOf(folder)
-    if (newest) faults.push(...rewrittenIn(tree, minimum, history.checkpoints))
+    faults.push(
+      ...outside.filter(({ size }) => size > tree.size).map((one) => ({ kind: 'cut', checkpoint: one }) as const),
+    )
+    faults.push(...rewrittenIn(tree, minimum, [...outside, ...history.checkpoints]))
     return { ...(await compareLines(files, new Comparison(tree, minimum, faults))), newest }
   } catch (error) {
     if (!(error instanceof UnusableTile)) throw error
@@ -60,8 +67,13 @@ export async function verifyLog(
 }
 
 /** The first checkpoint that the tree of the newest one doesn't fit. Hashes of leaves before `minimum` were deleted. */
-function rewrittenIn(tree: TileTree, minimum: number, checkpoints: readonly SignedCheckpoint[]): readonly LogFault[] {
-  const checkpoint = checkpoints.find(({ size, root }) => size >= minimum && tree.root(size) !== root)
+function rewrittenIn(
+  tree: TileTree,
+  minimum: number,
+  checkpoints: readonly (SignedCheckpoint | OutsideCheckpoint)[],
+): readonly LogFault[] {
+  const known = checkpoints.filter(({ size }) => size >= minimum && size <= tree.size)
+  const checkpoint = known.find(({ size, root }) => tree.root(size) !== root)
   return checkpoint ? [{ kind: 'rewritten', checkpoint }] : []
 }
 

@@ -63,6 +63,37 @@ describe('a decision log that its server signs', () => {
     )
   })
 
+  it('is compared with the checkpoint in the database, and with copies of it', async () => {
+    const server = await startTestServer({ demo: true })
+    const own = join(server.folder, 'data/decisions.log')
+    const ask = () => server.ask('GET', '/api/v1/notes', {})
+    await ask()
+    const saved = join(folder, 'saved')
+    await until(async () => (await cp(`${own}.tree/checkpoint`, saved).catch(() => 'none')) === undefined)
+    await cp(`${own}.tree`, join(folder, 'older.tree'), { recursive: true })
+    await ask()
+    await until(async () => (await signedIn(own)) === 2)
+    const place = { env: { DATA_DIR: join(server.folder, 'data') } }
+    await until(async () => /the database \(2\)/.test((await sallyport(['decisions', 'verify'], place)).stdout))
+    const json = JSON.parse(
+      (await sallyport(['decisions', 'verify', '--checkpoint', saved, '--format', 'json'], place)).stdout,
+    )
+    await fits('decisions-verify', json)
+    expect(json.compared).to.deep.equal([
+      { place: saved, size: 1 },
+      { place: 'the database', size: 2 },
+    ])
+    const cut = await sallyport(
+      ['decisions', 'verify', '--tree', join(folder, 'older.tree'), '--format', 'json'],
+      place,
+    )
+    expect(cut.code).to.equal(1)
+    const verdict = JSON.parse(cut.stdout)
+    await fits('decisions-verify', verdict)
+    expect(verdict.faults.map(({ kind }: { kind: string }) => kind)).to.deep.equal(['cut'])
+    await server.stop()
+  })
+
   it('is verified with its older files, however they are named', async () => {
     const lines = text.split('\n')
     const copy = await copied(lines.slice(9).join('\n'))
@@ -85,6 +116,8 @@ describe('a decision log that its server signs', () => {
       [['verify', log, '--key', wrong], 'was signed by other keys than --key'],
       [['verify', join(folder, 'none.log')], 'there is no decision log'],
       [['prove', '--request-id', 'nobody'], 'the log has no record of the request nobody'],
+      [['verify', log, '--checkpoint', log], 'is no checkpoint that a key of sallyport/'],
+      [['verify', log, '--checkpoint', join(folder, 'none')], "none can't be read (no such file or directory)"],
     ] as const) {
       const { code, stdout, stderr } = await run(...args)
       expect(stderr, args.join(' ')).to.contain(message)
@@ -125,6 +158,10 @@ describe('a decision log that its server signs', () => {
       { numRuns: runs(500, 60) },
     )
   })
+
+  async function signedIn(file: string): Promise<number> {
+    return Number((await readFile(`${file}.tree/checkpoint`, 'utf8')).split('\n')[1])
+  }
 
   async function copied(changed: string): Promise<string> {
     const place = await mkdtemp(join(folder, 'copy-'))

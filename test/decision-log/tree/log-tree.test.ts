@@ -9,8 +9,9 @@ import { filesOfLog } from '../../../src/decision-log/log-files.ts'
 import { History } from '../../../src/decision-log/tree/history.ts'
 import { changeKey, readKey } from '../../../src/decision-log/tree/log-key.ts'
 import { type LogTree, type LogTreeEvent, startLogTree, treeFolder } from '../../../src/decision-log/tree/log-tree.ts'
+import type { SignedHistory } from '../../../src/decision-log/tree/signed-history.ts'
 import { keyText } from '../../../src/decision-log/tree/signed-note.ts'
-import { type SignedHistory, signedHistory } from '../../../src/tools/log-proof/signed-history.ts'
+import { historyOf, outsideCheckpoint } from '../../../src/tools/log-proof/tree-of-log.ts'
 import { type LogFault, type LogVerdict, verifyLog } from '../../../src/tools/log-proof/verify-log.ts'
 import { removeFolder } from '../../ends-with-tests.ts'
 import { runs } from '../../runs.ts'
@@ -25,6 +26,7 @@ describe('the tree of a log', () => {
   let now: number
   let events: LogTreeEvent[]
   let trees: LogTree[]
+  let inDatabase: Map<string, string>
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
@@ -33,6 +35,7 @@ describe('the tree of a log', () => {
     now = Date.parse('2026-11-29T12:00:00Z')
     events = []
     trees = []
+    inDatabase = new Map()
   })
   afterEach(async () => {
     await Promise.all(trees.map((tree) => tree.close()))
@@ -70,6 +73,15 @@ describe('the tree of a log', () => {
     const found = await verdict()
     expect(found).to.include({ whole: 10, first: 20 })
     expect(found.faults).to.deep.equal([])
+  })
+
+  it('of a log that has no records yet signs nothing, and fails at nothing', async () => {
+    const tree = start()
+    await until(() => events.some(({ kind }) => kind === 'signs'))
+    await tree.close()
+    expect(events.map(({ kind }) => kind)).to.deep.equal(['signs'])
+    expect(inDatabase.size).to.equal(0)
+    expect(await verdict()).to.deep.include({ whole: 0, newer: 0, faults: [] })
   })
 
   it('is kept by one process at a time, and by the next one when that ends', async () => {
@@ -209,7 +221,9 @@ describe('the tree of a log', () => {
     await tree.close()
     const failing = events.filter((event) => event.kind === 'failing')
     expect(failing.length).to.equal(1)
-    expect(String(failing[0]?.error)).to.contain('the tree of the decision log was damaged; it is kept as')
+    expect(String(failing[0]?.error)).to.contain(
+      'the tree of the decision log was damaged, or is an older copy; it is kept as',
+    )
     expect((await readdir(folder)).filter((name) => name.startsWith('decisions.log.tree')).length).to.equal(2)
     expect(await verdict()).to.include({ whole: 300, first: 0 })
   })
@@ -344,10 +358,56 @@ describe('the tree of a log', () => {
       const key = await readKey(treeFolder(forged), keys[0]?.name ?? '', keyText(keys.at(-1) ?? expectKey()))
       await rm(join(treeFolder(forged), 'tile'), { recursive: true })
       await rm(join(treeFolder(forged), 'checkpoint'))
+      // The database would show it, so the thief has that, too.
+      inDatabase.clear()
       await start(forged).close()
       expect(key).not.to.equal(undefined)
-      const found = await verifyLog([forged], treeFolder(forged), await signedHistory(treeFolder(forged)))
+      const found = await verifyLog([forged], treeFolder(forged), await historyOf(treeFolder(forged)))
       expect(found.faults.map(({ kind }) => kind)).to.include.oneOf(['rewritten', 'unsigned'])
+    })
+
+    it('a log that was cut with its tree, by a checkpoint that stands elsewhere', async () => {
+      const [note = ''] = inDatabase.values()
+      const elsewhere = outsideCheckpoint('the database', note, await history())
+      expect(elsewhere.size).to.equal(60)
+      expect((await verdict()).faults).to.deep.equal([])
+      // Somebody puts back the log and the tree of before.
+      await writeFile(log, original.split('\n').slice(0, 40).join('\n').concat('\n'))
+      await rm(treeFolder(log), { recursive: true })
+      const older = join(folder, 'older')
+      await cp(log, older)
+      await start(older).close()
+      const tree = treeFolder(older)
+      const faults = await verifyLog([older], tree, await historyOf(tree))
+      expect(faults.faults).to.deep.equal([])
+      const compared = await verifyLog([older], tree, await historyOf(tree), [{ ...elsewhere, place: 'the database' }])
+      expect(compared.faults.map(({ kind }) => kind)).to.deep.equal(['cut'])
+      // One of the same number of records that says otherwise:
+      const other = [{ ...elsewhere, size: 40, place: 'the database' }]
+      const rewritten = await verifyLog([older], tree, await historyOf(tree), other)
+      expect(rewritten.faults.map(({ kind }) => kind)).to.deep.equal(['rewritten'])
+    })
+
+    it('an older copy of the log and its tree, and signs nothing over it', async () => {
+      const copy = join(folder, 'copy.tree')
+      await cp(treeFolder(log), copy, { recursive: true })
+      await appendFile(log, lines(10))
+      await start().close()
+      await writeFile(log, original)
+      await rm(treeFolder(log), { recursive: true })
+      await cp(copy, treeFolder(log), { recursive: true })
+      const tree = start()
+      await until(() => events.some(({ kind }) => kind === 'failing'))
+      await until(() => events.at(-1)?.kind === 'working')
+      await tree.close()
+      const aside = (await readdir(folder)).filter((name) => name.startsWith('decisions.log.tree.'))
+      expect(aside.length).to.equal(1)
+      const [one] = [...inDatabase.values()]
+      const before = await historyOf(join(folder, aside[0] ?? ''))
+      const found = await verifyLog([log], join(folder, aside[0] ?? ''), before, [
+        outsideCheckpoint('the database', one ?? '', before),
+      ])
+      expect(found.faults.map(({ kind }) => kind)).to.include('cut')
     })
 
     it('a history with a line that was removed, changed or put in another place', async () => {
@@ -368,7 +428,7 @@ describe('the tree of a log', () => {
       const copy = join(folder, 'copy')
       await writeFile(copy, original)
       await cp(keptTree, treeFolder(copy), { recursive: true })
-      const found = await verifyLog([copy], treeFolder(copy), await signedHistory(treeFolder(copy)))
+      const found = await verifyLog([copy], treeFolder(copy), await historyOf(treeFolder(copy)))
       expect(found.faults).to.deep.equal([])
       expect(found.whole).to.equal(60)
     })
@@ -378,6 +438,10 @@ describe('the tree of a log', () => {
     const tree = startLogTree({
       file,
       keep,
+      database: {
+        checkpointOf: async (name) => inDatabase.get(name),
+        keepCheckpoint: async (name, note) => void inDatabase.set(name, note),
+      },
       instance: '3000',
       now: () => new Date(now),
       report: (event) => events.push(event),
@@ -407,7 +471,7 @@ describe('the tree of a log', () => {
   }
 
   function history(): Promise<SignedHistory> {
-    return signedHistory(treeFolder(log))
+    return historyOf(treeFolder(log))
   }
 
   async function verdict(): Promise<LogVerdict> {

@@ -49,8 +49,6 @@ describe('a signed note', () => {
       fc.property(fc.nat({ max: note.length - 2 }), fc.constantFrom('0', 'A', '\n', ' ', '+'), (at, character) => {
         if (note[at] === character) return
         const changed = note.slice(0, at) + character + note.slice(at + 1)
-        // The last character of a base64 text has bits that mean nothing.
-        if (Buffer.from(changed.slice(-90), 'base64').equals(Buffer.from(note.slice(-90), 'base64'))) return
         expect(openNote(changed, key), changed).to.equal(undefined)
       }),
       { numRuns: runs(2000) },

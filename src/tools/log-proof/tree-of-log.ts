@@ -1,0 +1,45 @@
+/** The tree of a log, for a command: what was signed, and the keys that vouch for it. */
+import { readHistory } from '../../decision-log/tree/history.ts'
+import { keptElsewhere, type SignedHistory, signedHistory } from '../../decision-log/tree/signed-history.ts'
+import { type Checkpoint, keyText, readKeyText, type VerifierKey } from '../../decision-log/tree/signed-note.ts'
+import { ToolError } from '../load-policy.ts'
+
+/** Throws ToolError if there is no history, or no first key in it. */
+export async function historyOf(folder: string): Promise<SignedHistory> {
+  const entries = await readHistory(folder).catch(() => {
+    throw new ToolError(`there is no tree ${folder}: the log was written by a version that signed none, or was moved`)
+  })
+  const history = signedHistory(entries)
+  if (history) return history
+  throw new ToolError(`${folder}/checkpoints doesn't begin with a key: restore it from a copy`)
+}
+
+/** `text`: as the server tells it when it begins to sign. Throws ToolError for another text. */
+export function givenKey(text: string): VerifierKey {
+  const key = readKeyText(text.trim())
+  if (key) return key
+  throw new ToolError('--key is no key of a log: write it as the server tells it when it starts, sallyport/…+…+…')
+}
+
+/** Throws ToolError unless it is one of the log's. */
+export function pinnedKey(text: string, { keys, origin }: SignedHistory): VerifierKey {
+  const given = keyText(givenKey(text))
+  const own = keys.find((one) => keyText(one) === given)
+  if (own) return own
+  throw new ToolError(
+    `${origin} was signed by other keys than --key: it is another log, or somebody made its tree anew`,
+  )
+}
+
+/** A checkpoint of the log that stands elsewhere. */
+export interface OutsideCheckpoint extends Checkpoint {
+  /** Where it stands, as a message names it. */
+  readonly place: string
+}
+
+/** Throws ToolError unless a key of the log has signed it. */
+export function outsideCheckpoint(place: string, note: string, history: SignedHistory): OutsideCheckpoint {
+  const found = keptElsewhere(note, history)
+  if (found) return { ...found, place }
+  throw new ToolError(`${place} is no checkpoint that a key of ${history.origin} signed`)
+}
