@@ -12,6 +12,8 @@ const PACKAGES = {
   chromium: 'chromium',
   curl: 'curl',
   haproxy: 'haproxy',
+  ip: 'iproute2',
+  iptables: 'iptables',
   nginx: 'nginx',
   openssl: 'openssl',
   pgbouncer: 'pgbouncer',

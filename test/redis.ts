@@ -9,6 +9,7 @@ import { endWithTests, removeNow, removeWithTests } from './ends-with-tests.ts'
 import { faketimeLibrary, program } from './programs.ts'
 
 export interface RedisServer {
+  readonly host: string
   readonly port: number
   readonly url: string
   readonly pid: number
@@ -21,6 +22,10 @@ export interface RedisServer {
 export interface RedisOptions {
   /** A free one by default. */
   readonly port?: number
+  /** 127.0.0.1 by default. */
+  readonly host?: string
+  /** What runs it, in a network of its own for example. */
+  readonly within?: readonly string[]
   readonly args?: readonly string[]
   /** The text of a configuration file, which it may change. */
   readonly configuration?: string
@@ -35,13 +40,20 @@ const STARTED_WITHIN_MS = 60_000
 export const PATIENT_MS = 60_000
 
 export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
-  const port = options.port ?? (await freePort())
+  const { host = '127.0.0.1', within = [], port = await freePort() } = options
   const directory = options.directory ?? removeWithTests(mkdtempSync(join(tmpdir(), 'sallyport-redis-')))
-  const base = ['--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', directory]
+  const more = options.args ?? []
+  // By default it would be the port and 10,000, which the system may have given to somebody.
+  const bus =
+    more.includes('--cluster-enabled') && !more.includes('--cluster-port')
+      ? ['--cluster-port', `${await freePort()}`]
+      : []
+  const base = ['--port', `${port}`, '--bind', host, '--save', '', '--appendonly', 'no', '--dir', directory]
   const env = { ...process.env, ...options.env }
   const files = options.configuration === undefined ? [] : [join(directory, 'redis.conf')]
   for (const file of files) writeFileSync(file, `${options.configuration}\n`)
-  const child = endWithTests(spawn(program('redis-server'), [...files, ...base, ...(options.args ?? [])], { env }))
+  const [command = '', ...args] = [...within, program('redis-server'), ...files, ...base, ...bus, ...more]
+  const child = endWithTests(spawn(command, args, { env }))
   const output = collect(child)
   const gone = new Promise<void>((resolve) => child.once('close', () => resolve()))
   void gone.then(() => {
@@ -51,13 +63,14 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
     child.kill(signal)
     return gone
   }
-  await untilListening(port, child).catch(async (cause) => {
+  await untilListening({ host, port }, child).catch(async (cause) => {
     await end('SIGKILL')
     throw new Error(`redis-server did not start: ${output()}`, { cause })
   })
   return {
+    host,
     port,
-    url: `redis://127.0.0.1:${port}`,
+    url: `redis://${host}:${port}`,
     pid: child.pid ?? 0,
     stop: () => end('SIGTERM'),
     kill: () => end('SIGKILL'),
@@ -104,18 +117,23 @@ function collect({ stdout, stderr }: ChildProcess): () => string {
   return () => output
 }
 
-async function untilListening(port: number, child: ChildProcess): Promise<void> {
+interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+async function untilListening(address: Address, child: ChildProcess): Promise<void> {
   const deadline = performance.now() + STARTED_WITHIN_MS
-  while (!(await isListening(port))) {
+  while (!(await isListening(address))) {
     if (child.exitCode !== null || child.signalCode !== null) throw new Error('it ended')
-    if (performance.now() > deadline) throw new Error(`nothing listens on port ${port}`)
+    if (performance.now() > deadline) throw new Error(`nothing listens on port ${address.port}`)
     await sleep(20)
   }
 }
 
-function isListening(port: number): Promise<boolean> {
+function isListening({ host, port }: Address): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
+    const socket = connect(port, host)
     socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
     socket.once('connect', () => socket.destroy())
   })

@@ -109,12 +109,13 @@ function addressOf({ stream, options }: Redis, { kind }: RedisPlace): RedisHost 
 
 /**
  * Redis tells how many replicas follow closely only where `min-replicas-to-write` is set. A node of a Cluster stops by
- * itself when it is cut off.
+ * itself when it is cut off, and a primary with one replica can't ask for one: the replica has none once it is promoted.
  */
 function replication({ kind }: RedisPlace, infoOf: (name: string) => string, command: string): Checked {
-  if (infoOf('connected_slaves') === '0') return warned(CHECK, 'it has no replica, so no Redis can take over')
-  if (kind === 'cluster') return passed(CHECK, 'it has a replica that can take over')
+  const replicas = Number(infoOf('connected_slaves'))
+  if (replicas === 0) return warned(CHECK, 'it has no replica, so no Redis can take over')
   if (infoOf('min_slaves_good_slaves') !== '') return passed(CHECK, 'it counts only while a replica follows')
+  if (kind === 'cluster' || replicas === 1) return passed(CHECK, 'it has a replica that can take over')
   const fault = 'its min-replicas-to-write is 0, so it counts on when the network has cut it off from the others'
   return warned(CHECK, fault, `${command} config set min-replicas-to-write 1`)
 }

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { examineRedis } from '../../src/limits/examine-redis.ts'
 import { createRedisLimiter } from '../../src/limits/redis.ts'
-import { freePort, PATIENT_MS, type RedisServer } from '../redis.ts'
+import { freePort, PATIENT_MS, type RedisServer, startRedis } from '../redis.ts'
 import { ask, NAME, type SentinelGroup, startSentinels } from '../redis-groups.ts'
 import { soak } from '../runs.ts'
 import { until } from '../until.ts'
@@ -161,7 +161,21 @@ describe('a limiter behind Sentinels', function () {
         /^redis-sentinel:\/\/127\.0\.0\.1:\d+\/limits answers/,
       )
       expect(found.filter(({ state }) => state === 'fault')).to.deep.equal([])
-      expect(found.find(({ message }) => message.includes('min-replicas'))?.state).to.equal('warning')
+      expect(found.find(({ message }) => message.includes('replica'))?.state).to.equal('ok')
+    })
+
+    it('a primary with two replicas counts without them', async () => {
+      const { primary } = group
+      const follow = ['--replicaof', '127.0.0.1', `${primary.port}`, '--masterauth', 'sesame']
+      const second = await startRedis({ args: [...follow, '--requirepass', 'sesame'] })
+      onEnd(second.kill)
+      const info = () => ask({ ...primary, password: 'sesame' }, 'INFO', 'replication')
+      await until(async () => (await info()).includes('connected_slaves:2'))
+      const warnings = async () => (await examineRedis(url())).filter(({ message }) => message.includes('min-replicas'))
+      const [told] = await warnings()
+      expect(told?.fix).to.match(/^redis-cli -h 127\.0\.0\.1 -p \d+ --askpass config set min-replicas-to-write 1$/)
+      await ask({ ...primary, password: 'sesame' }, 'CONFIG', 'SET', 'min-replicas-to-write', 1)
+      expect(await warnings()).to.deep.equal([])
     })
   })
 })
