@@ -1,4 +1,5 @@
 /** The files of a decision log: the one that grows, and the full ones beside it. */
+import { isUtf8 } from 'node:buffer'
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -101,7 +102,7 @@ export async function* linesWithEnds(
     const all = Buffer.concat([rest, bytes])
     let begun = 0
     for (let at = all.indexOf(0x0a); at >= 0; at = all.indexOf(0x0a, begun)) {
-      if (at > begun) yield { line: all.toString('utf8', begun, at), end: offset + at + 1 }
+      if (at > begun) yield { line: lineText(all.subarray(begun, at)), end: offset + at + 1 }
       begun = at + 1
     }
     offset += begun
@@ -201,8 +202,24 @@ async function readFrom(handle: FileHandle, offset: number): Promise<Buffer> {
 
 function split(bytes: Buffer): { readonly lines: readonly string[]; readonly tail: Buffer<ArrayBuffer> } {
   const end = bytes.lastIndexOf(0x0a) + 1
-  const whole = bytes.subarray(0, end).toString('utf8')
-  return { lines: whole.split('\n').filter((line) => line !== ''), tail: Buffer.from(bytes.subarray(end)) }
+  const whole = bytes.subarray(0, end)
+  const lines = isUtf8(whole) ? whole.toString('utf8').split('\n') : damagedLines(whole)
+  return { lines: lines.filter((line) => line !== ''), tail: Buffer.from(bytes.subarray(end)) }
+}
+
+/** Bytes that are no UTF-8 get a text that no other bytes have: of two lines that differ, the texts must differ. */
+function lineText(bytes: Buffer): string {
+  return isUtf8(bytes) ? bytes.toString('utf8') : `\0${bytes.toString('latin1')}`
+}
+
+function damagedLines(bytes: Buffer): readonly string[] {
+  const lines: string[] = []
+  let begun = 0
+  for (let at = bytes.indexOf(0x0a); at >= 0; at = bytes.indexOf(0x0a, begun)) {
+    lines.push(lineText(bytes.subarray(begun, at)))
+    begun = at + 1
+  }
+  return lines
 }
 
 async function isAnother(file: string, handle: FileHandle): Promise<boolean> {

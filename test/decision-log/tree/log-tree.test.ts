@@ -299,6 +299,31 @@ describe('the tree of a log', () => {
       )
     })
 
+    it('other bytes that a reader takes for the same text', async () => {
+      const texts = ['{"n":"\ufffd"}\n', '{"n":"\u00e9"}\n', '{"n":"Z"}\n']
+      const other = join(folder, 'other.log')
+      await writeFile(other, texts.join(''))
+      await start(other).close()
+      const found = async (...parts: readonly Buffer[]) => {
+        await writeFile(other, Buffer.concat(parts))
+        return verifyLog([other], treeFolder(other), await historyOf(treeFolder(other)))
+      }
+      const [first, second, third] = texts.map((text) => Buffer.from(text)) as [Buffer, Buffer, Buffer]
+      expect((await found(first, second, third)).faults).to.deep.equal([])
+      // Both are shown as U+FFFD; and e-acute in another encoding.
+      const invalid = Buffer.concat([Buffer.from('{"n":"'), Buffer.from([0xff]), Buffer.from('"}\n')])
+      for (const [record, changed] of [
+        [0, [invalid, second, third]],
+        [1, [first, Buffer.from(texts[1] ?? '', 'latin1'), third]],
+      ] as const) {
+        const { faults, whole } = await found(...changed)
+        expect(faults.map((fault) => [fault.kind, 'record' in fault && fault.record])).to.deep.equal([
+          ['changed', record],
+        ])
+        expect(whole).to.equal(2)
+      }
+    })
+
     it('records that are missing, added or in another order', async () => {
       const all = original.split('\n').slice(0, -1)
       const cases: readonly (readonly [readonly string[], readonly LogFault[]])[] = [
