@@ -6,7 +6,7 @@ import { type FoundInFiles, findInMatrices, findInProject } from './findings.ts'
 import { rangesIn } from './ranges.ts'
 import { tooLarge, type Workspace } from './workspace.ts'
 
-/** Bounds of the pause between a change and its check, in milliseconds: it is half as long as the last check. */
+/** Bounds of the pause between a change and its check, in milliseconds: it is a quarter as long as the last check. */
 const [LEAST_WAIT_MS, MOST_WAIT_MS] = [20, 300]
 /** A prediction of all cells waits until nobody has typed for this long. */
 const QUIET_MS = 300
@@ -46,7 +46,7 @@ export class Diagnoser {
   changed(project: EditedProject): void {
     const state = this.#underway.getOrInsertComputed(project, idle)
     if (state.running) state.stale = true
-    else this.#wait(project, state, Math.min(Math.max(state.tookMs / 2, LEAST_WAIT_MS), MOST_WAIT_MS))
+    else this.#wait(project, state, Math.min(Math.max(state.tookMs / 4, LEAST_WAIT_MS), MOST_WAIT_MS))
   }
 
   #wait(project: EditedProject, state: Underway, ms: number, step: Step = 'check'): void {

@@ -24,15 +24,30 @@ export async function readProjectFile(path: string, folder: string): Promise<Buf
 }
 
 async function read(path: string, folder: string): Promise<Buffer> {
-  const real = await realpath(path)
-  const top = await workTreeOf(await realpath(folder))
+  const [real, top] = await Promise.all([realpath(path), workTreeAbove(resolve(folder))])
   if (top !== undefined && !isWithin(real, top)) throw new Error('it leads out of the git work tree')
   // Opening a pipe would wait for a writer.
   await using file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK)
-  if (!(await file.stat()).isFile()) throw new Error('it is not a regular file')
-  const bytes = await buffer(file.createReadStream({ autoClose: false, end: MOST_BYTES }))
+  const stats = await file.stat()
+  if (!stats.isFile()) throw new Error('it is not a regular file')
+  // Some file systems tell no size; a stream takes four times as long.
+  const isKnown = stats.size > 0 && stats.size <= MOST_BYTES
+  const bytes = await (isKnown ? file.readFile() : buffer(file.createReadStream({ autoClose: false, end: MOST_BYTES })))
   if (bytes.length > MOST_BYTES) throw new Error(`it is larger than ${MOST_BYTES} bytes`)
   return bytes
+}
+
+const looking = new Map<string, Promise<string | undefined>>()
+
+/** One look for all files of a folder that are read at the same time. */
+function workTreeAbove(folder: string): Promise<string | undefined> {
+  const begun = looking.get(folder)
+  if (begun) return begun
+  const found = realpath(folder)
+    .then(workTreeOf)
+    .finally(() => looking.delete(folder))
+  looking.set(folder, found)
+  return found
 }
 
 /** The nearest folder with a `.git` at or above this one, which has no links in its path. */
