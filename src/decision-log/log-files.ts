@@ -92,13 +92,17 @@ export async function* readLinesBackwards(file: FileHandle, end?: number): Async
   if (rest.length > 0) yield rest.toString('utf8')
 }
 
-/** Whole lines that aren't empty, each with the place in bytes where the next line begins. */
+/**
+ * Whole lines that aren't empty, each with the place in bytes where the next line begins. `from`: bytes; within a line,
+ * its rest is told as a line.
+ */
 export async function* linesWithEnds(
   file: FileHandle,
+  from = 0,
 ): AsyncGenerator<{ readonly line: string; readonly end: number }> {
   let rest = Buffer.alloc(0)
-  let offset = 0
-  for (let bytes = await readFrom(file, 0); bytes.length > 0; bytes = await readFrom(file, offset + rest.length)) {
+  let offset = from
+  for (let bytes = await readFrom(file, from); bytes.length > 0; bytes = await readFrom(file, offset + rest.length)) {
     const all = Buffer.concat([rest, bytes])
     let begun = 0
     for (let at = all.indexOf(0x0a); at >= 0; at = all.indexOf(0x0a, begun)) {
@@ -113,6 +117,8 @@ export async function* linesWithEnds(
 // The lines added to a growing file, also across rotation (another file takes the name) and truncation.
 
 const POLL_MS = 200
+/** Enough to tell one record's end from another's: a write's number, or the microseconds. */
+const SEEN_BYTES = 256
 
 /** Reads on from this offset (bytes); ends with the signal. */
 export async function* followLines(file: string, from: number, signal: AbortSignal): AsyncGenerator<string> {
@@ -124,13 +130,16 @@ export async function* followLines(file: string, from: number, signal: AbortSign
   }
 }
 
-type FollowedLines = readonly string[] | 'next file' | 'file was moved' | 'file is shorter' | 'nothing new'
+type FollowedLines = readonly string[] | 'next file' | 'file was moved' | 'file was rewritten' | 'nothing new'
 
 export class LogFollower implements AsyncDisposable {
   readonly #file: string
   #handle: FileHandle | undefined
   #offset: number
   #rest = Buffer.alloc(0)
+  /** The last bytes that were read. */
+  #seen = Buffer.alloc(0)
+  #isIdle = true
   /** For each read anew: under load most of the work would be to make one. */
   readonly #chunk = Buffer.allocUnsafe(CHUNK_BYTES)
 
@@ -149,15 +158,18 @@ export class LogFollower implements AsyncDisposable {
     this.#handle ??= await openIfThere(this.#file)
     const handle = this.#handle
     if (!handle) return 'nothing new'
+    if (this.#isIdle && !(await this.#isAsRead(handle))) {
+      this.#begin()
+      return 'file was rewritten'
+    }
     const lines = await this.#read(handle)
+    this.#isIdle = lines === undefined
     if (lines) return lines
     if (await isAnother(this.#file, handle)) {
       // Lines that were written before the rename must still be read.
       return (await this.#read(handle)) ?? this.#goOn(handle)
     }
-    if ((await handle.stat()).size >= this.#offset) return 'nothing new'
-    this.#begin()
-    return 'file is shorter'
+    return 'nothing new'
   }
 
   /** Resolves when the disk has what was read. */
@@ -173,9 +185,17 @@ export class LogFollower implements AsyncDisposable {
     const { bytesRead } = await handle.read(this.#chunk, 0, CHUNK_BYTES, this.#offset)
     if (bytesRead === 0) return undefined
     this.#offset += bytesRead
+    this.#seen = Buffer.from(this.#chunk.subarray(Math.max(0, bytesRead - SEEN_BYTES), bytesRead))
     const { lines, tail } = split(Buffer.concat([this.#rest, this.#chunk.subarray(0, bytesRead)]))
     this.#rest = tail
     return lines
+  }
+
+  /** A file that was cut may have grown again since. */
+  async #isAsRead(handle: FileHandle): Promise<boolean> {
+    const seen = Buffer.alloc(this.#seen.length)
+    await handle.read(seen, 0, seen.length, this.#offset - seen.length)
+    return seen.equals(this.#seen)
   }
 
   async #goOn(handle: FileHandle): Promise<FollowedLines> {
@@ -192,6 +212,7 @@ export class LogFollower implements AsyncDisposable {
   #begin(): void {
     this.#offset = 0
     this.#rest = Buffer.alloc(0)
+    this.#seen = Buffer.alloc(0)
   }
 }
 

@@ -22,6 +22,8 @@ import { type Checkpoint, checkpointText, keyText, readCheckpoint } from './sign
 import { minimumOf, removeTile, removeTilesBefore, TILE_HASHES, type Tile, TileTree, writeTile } from './tiles.ts'
 
 const EVERY_MS = 1000
+/** More than a log gets within a second. */
+const NEAR_BYTES = 4 * 1024 * 1024
 /** A server that stops doesn't wait for all of an old log. */
 const LAST_ROUND_MS = 5000
 const DAY_MS = 86_400_000
@@ -126,6 +128,8 @@ interface OpenTree {
   unwritten: readonly Tile[]
 }
 
+type FollowedPlace = 'at the end' | 'lost the place'
+
 /** One process at a time keeps the tree of a log. */
 class TreeKeeper {
   readonly #options: LogTreeOptions
@@ -137,17 +141,23 @@ class TreeKeeper {
     this.#folder = treeFolder(options.file)
   }
 
+  /** A place that was lost is looked for as at the start. */
   async round(why: CheckpointReason): Promise<void> {
+    if ((await this.#attempt(why)) === 'at the end') return
+    await this.close()
+    await this.#attempt(why)
+  }
+
+  async #attempt(why: CheckpointReason): Promise<FollowedPlace> {
     const isNew = this.#open === undefined
     this.#open ??= await this.#take()
-    if (!this.#open) return
+    if (!this.#open) return 'at the end'
     // A server that couldn't start says only why.
     if (isNew && why !== 'stop') this.#options.report({ kind: 'signs', key: keyText(this.#open.key.verifier) })
     const place = await this.#readOn(this.#open, why)
     await this.#sign(this.#open, why)
     await this.#keepElsewhere(this.#open)
-    // The next round looks for it, as at the start.
-    if (place === 'lost the place') await this.close()
+    return place
   }
 
   async close(): Promise<void> {
@@ -159,14 +169,14 @@ class TreeKeeper {
   }
 
   /** Reads what the log got since. A disk that takes no tiles leaves no more unsigned than fits the memory. */
-  async #readOn(kept: OpenTree, why: CheckpointReason): Promise<'lost the place' | 'at the end'> {
+  async #readOn(kept: OpenTree, why: CheckpointReason): Promise<FollowedPlace> {
     const until = performance.now() + (why === 'stop' ? LAST_ROUND_MS : EVERY_MS)
     while (performance.now() < until) {
       if (kept.tree.size - kept.signed > MOST_UNSIGNED) await this.#sign(kept, why)
       const lines = await kept.follower.next()
       if (lines === 'nothing new') break
       if (lines === 'next file' || lines === 'file was moved') await this.#beginFile(kept, lines === 'next file')
-      else if (lines === 'file is shorter') return 'lost the place'
+      else if (lines === 'file was rewritten') return 'lost the place'
       else for (const line of lines) kept.tree.add(leafOf(line))
       // Requests go first.
       await setImmediate()
@@ -344,8 +354,15 @@ async function followerAfter(log: string, leaves: ReadonlySet<TreeHash>): Promis
   return new LogFollower(log, 0, oldest === undefined ? undefined : await open(oldest))
 }
 
+/** Mostly they are near the end. */
 async function endOfLast(handle: FileHandle, leaves: ReadonlySet<TreeHash>): Promise<number | undefined> {
+  const { size } = await handle.stat()
+  const near = Math.max(0, size - NEAR_BYTES)
+  return (await endAmong(handle, near, leaves)) ?? (near > 0 ? endAmong(handle, 0, leaves) : undefined)
+}
+
+async function endAmong(handle: FileHandle, from: number, leaves: ReadonlySet<TreeHash>): Promise<number | undefined> {
   let found: number | undefined
-  for await (const { line, end } of linesWithEnds(handle)) if (leaves.has(leafOf(line))) found = end
+  for await (const { line, end } of linesWithEnds(handle, from)) if (leaves.has(leafOf(line))) found = end
   return found
 }
