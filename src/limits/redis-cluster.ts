@@ -23,7 +23,6 @@ import {
   shortText,
 } from './redis.ts'
 import { type ClusterPlace, shownUrl } from './redis-url.ts'
-import { stepMicros } from './sliding-window.ts'
 import { GIVE_BACK_SCRIPT, KEYS_LAST, SLIDING_WINDOW_SCRIPT } from './sliding-window-script.ts'
 
 const SLOTS = 16_384
@@ -93,8 +92,7 @@ export function createClusterLimiter(place: ClusterPlace, answerMs = ANSWER_MS):
 
   function giveBack({ of, answer: { atMicros } }: PartialAdmission): readonly Promise<unknown>[] {
     return of.map((quota) => {
-      const args = [clusterKey(quota), stepMicros(quota), atMicros]
-      return answerWithin(answerMs, callScript(connected(), GIVE_BACK, 1, args))
+      return answerWithin(answerMs, callScript(connected(), GIVE_BACK, 1, [clusterKey(quota), atMicros]))
     })
   }
 
@@ -203,9 +201,9 @@ function nodeOf(slots: Cluster['slots'], quota: Quota): string {
   return slots[slotOf(clusterKey(quota))]?.[0] ?? ''
 }
 
-/** Keys of one caller have a hash tag in common, so that one node counts a request by all limits of its caller. */
+/** Keys of one caller have a hash tag in common (up to a `}` in its name), so that one node counts a request by all limits of its caller. */
 function clusterKey({ key, caller }: Quota): string {
-  const tag = caller === undefined ? '' : `{${shortText(caller).replaceAll('}', ')')}}`
+  const tag = caller === undefined ? '' : `{${shortText(caller)}}`
   return `sallyport:${tag}${shortText(key)}`
 }
 

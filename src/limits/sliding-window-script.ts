@@ -147,15 +147,15 @@ for i = tonumber(table.remove(ARGV)), 1, -1 do KEYS[i] = table.remove(ARGV) end
 `
 
 /**
- * Takes back one request that KEYS[1] counted: ARGV[1] is the sub-window of its quota in microseconds, ARGV[2] when it was
- * admitted. Where counts were added up since then (sliding-window.ts), one of the newest is taken back.
+ * Takes back one request that KEYS[1] counted at ARGV[1], in microseconds. Where counts were added up since then
+ * (sliding-window.ts), one of the newest is taken back.
  */
 export const GIVE_BACK_SCRIPT = `
 local stored = redis.call('GET', KEYS[1])
 if not stored then return '' end
 local step, index, age, total, newest = struct.unpack('${HEAD}', stored)
-local passed = index - math.floor(ARGV[2] / step)
-if step ~= tonumber(ARGV[1]) or passed < 0 then passed = 0 end
+local passed = index - math.floor(ARGV[1] / step)
+if passed < 0 then passed = 0 end
 
 local function place_of(at)
   return at == 0 and ${HEAD_BYTES - COUNT_BYTES} or ${HEAD_BYTES} + (at - 1) * ${COUNT_BYTES}

@@ -2,11 +2,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { Cluster } from 'ioredis'
 import { examineRedis } from '../../src/limits/examine-redis.ts'
 import { createMemoryLimiter } from '../../src/limits/memory.ts'
-import type { RedisLimiter } from '../../src/limits/redis.ts'
+import { callScript, type RedisLimiter, redisScript } from '../../src/limits/redis.ts'
 import { createClusterLimiter } from '../../src/limits/redis-cluster.ts'
 import { type ClusterPlace, readRedisUrl } from '../../src/limits/redis-url.ts'
+import { COUNTED } from '../../src/limits/sliding-window.ts'
+import { GIVE_BACK_SCRIPT } from '../../src/limits/sliding-window-script.ts'
 import { freePort, PATIENT_MS, type RedisServer, startRedis } from '../redis.ts'
 import { ask, type RedisCluster, startCluster } from '../redis-groups.ts'
 import { runs, soak } from '../runs.ts'
@@ -99,6 +102,21 @@ describe('a limiter in a Redis Cluster', function () {
     expect(quotas.map(({ remaining }) => remaining)).to.deep.equal(wide.map(() => 19))
   })
 
+  it('leaves the counts of others as they are when it gives one back', async () => {
+    const quota = quotaFor({ allow: 9, windowMs: 2000 })
+    const step = 100_000
+    const first = await limiter.admit([quota])
+    await until(async () => (await limiter.admit([quotaFor({})])).atMicros > first.atMicros + 2 * step)
+    const second = await limiter.admit([quota])
+    const client = new Cluster(cluster.nodes.map(({ host, port }) => ({ host, port })))
+    await callScript(client, redisScript(GIVE_BACK_SCRIPT), 1, [`sallyport:${quota.key}`, first.atMicros])
+    client.disconnect()
+    const third = await limiter.admit([quota])
+    const endsMicros = (Math.floor(second.atMicros / step) + COUNTED) * step
+    const resetMs = Math.ceil((endsMicros - third.atMicros) / 1000)
+    expect(third.quotas[0]).to.deep.include({ remaining: 7, resetMs })
+  })
+
   it('asks each node once in a turn, whoever the callers are', async () => {
     await admittedOf(limiter, 50)
     const quotas = Array.from({ length: 30 }, () => quotaFor({}))
@@ -124,6 +142,8 @@ describe('a limiter in a Redis Cluster', function () {
     const slot = Number(await ask(cluster.nodes[0] as RedisServer, 'CLUSTER', 'KEYSLOT', caller))
     const shared = await Promise.all([open(cluster.url), open(cluster.url)])
     const quota = quotaFor({ caller, allow: soak(20_000, 1000), windowMs: 3_600_000 })
+    const [wide, full] = [quotaFor({ caller, allow: 9 }), quotaFor({ caller, windowMs: 3_600_000 })]
+    await limiter.admit([full])
     let [admitted, others, moves, isAsking] = [0, 0, 0, true]
     const askers = shared.map(async ({ limiter: one }) => {
       for (; isAsking; others++) {
@@ -131,7 +151,8 @@ describe('a limiter in a Redis Cluster', function () {
         const fresh = [quotaFor({ caller, windowMs: 20 }), quotaFor({ caller, windowMs: 20 })]
         const answers = await Promise.all([one.admit([quota]), one.admit([quota]), one.admit(fresh)])
         admitted += answers.slice(0, 2).filter((answer) => answer.admitted).length
-        if (!answers[2]?.admitted) others = Number.NaN
+        expect(answers[2]?.quotas.map(({ remaining }) => remaining)).to.deep.equal([0, 0])
+        expect((await one.admit([wide, full])).admitted).to.equal(false)
       }
     })
     while (moves < soak(40, 6) || admitted < quota.allow) {
@@ -141,6 +162,7 @@ describe('a limiter in a Redis Cluster', function () {
     isAsking = false
     await Promise.all(askers)
     expect(admitted).to.equal(quota.allow)
+    expect((await limiter.admit([wide])).quotas[0]?.remaining).to.equal(8)
     expect(others).to.be.greaterThan(0)
     expect(shared.flatMap(({ kinds }) => kinds())).to.deep.equal([])
   })
@@ -191,6 +213,9 @@ describe('a limiter in a Redis Cluster', function () {
       ),
     )
     expect(await admittedOf(one, 200, quota)).to.equal(40)
+    // One primary that doesn't answer, and nobody to take over: the others alone are not enough.
+    await replica.kill()
+    expect(await one.connect().catch((error) => error)).to.be.an('error')
   })
 
   describe('says in one sentence, and in doctor, that', () => {
