@@ -71,9 +71,9 @@ export function Windowed<T>({ label, rows, columns, keyOf, open, opened, act, go
   const last = Math.min(rows.length, Math.ceil((seen.top + seen.height) / ROW_PIXELS) + SPARE)
   // The row of the cell that the Tab key reaches exists always, and keeps its focus while it is out of sight.
   const rowsShown = rows.flatMap((row, r) => ((r >= first && r < last) || r === at.row ? [{ row, r }] : []))
-  const template = columns.map(({ width }) => `minmax(${width}px, ${width}fr)`).join(' ')
   const width = columns.reduce((sum, column) => sum + column.width, 0)
   const shown = columnsInSight(columns, seen, at.column)
+  const template = tracksOf(shown, width)
 
   const look = () => {
     if (box.current) setSeen(seenOf(box.current))
@@ -106,8 +106,8 @@ export function Windowed<T>({ label, rows, columns, keyOf, open, opened, act, go
         onKeyDown={press}
       >
         <div role="row" class="heads" aria-rowindex={1} style={{ gridTemplateColumns: template }}>
-          {shown.map(({ column: { title }, at: c }) => (
-            <div key={`${c} ${title}`} role="columnheader" title={title} aria-colindex={c + 1} style={placeOf(c)}>
+          {shown.map(({ column: { title }, at: c }, i) => (
+            <div key={`${c} ${title}`} role="columnheader" title={title} aria-colindex={c + 1} style={placeOf(i)}>
               {title}
             </div>
           ))}
@@ -121,12 +121,12 @@ export function Windowed<T>({ label, rows, columns, keyOf, open, opened, act, go
               aria-rowindex={r + 2}
               style={{ gridTemplateColumns: template, top: `${r * ROW_PIXELS}px` }}
             >
-              {shown.map(({ column, at: c }) => (
+              {shown.map(({ column, at: c }, i) => (
                 <div
                   key={`${c} ${column.title}`}
                   role="gridcell"
                   aria-colindex={c + 1}
-                  style={placeOf(c)}
+                  style={placeOf(i)}
                   tabIndex={at.row === r && at.column === c ? 0 : -1}
                   class={classOf(column, row, opened?.row === r && opened.column === c)}
                   onFocus={() => setSpot({ row: r, column: c })}
@@ -163,6 +163,8 @@ interface Placed<T> {
   readonly column: Column<T>
   /** From 0. */
   readonly at: number
+  /** Where it begins if no column is wider than it has to be, in CSS pixels. */
+  readonly from: number
 }
 
 /** With one beside them, and with that of the cell which the Tab key reaches. Where there is room, columns are wider. */
@@ -173,17 +175,29 @@ function columnsInSight<T>(
 ): readonly Placed<T>[] {
   const total = columns.reduce((sum, column) => sum + column.width, 0)
   const stretch = Math.max(1, width / total)
-  let begins = 0
+  let next = 0
   return columns.flatMap((column, at) => {
-    const from = begins
-    begins += column.width * stretch
-    const isNear = begins > left - column.width && from < left + width + column.width
-    return isNear || at === current ? [{ column, at }] : []
+    const from = next
+    next += column.width
+    const isNear = next * stretch > left - column.width && from * stretch < left + width + column.width
+    return isNear || at === current ? [{ column, at, from }] : []
   })
 }
 
-function placeOf(column: number): { readonly gridColumn: number } {
-  return { gridColumn: column + 1 }
+/** A track for each column in sight, and one before each for those out of sight: thousands would be laid out in each row. */
+function tracksOf<T>(shown: readonly Placed<T>[], total: number): string {
+  let end = 0
+  const tracks = shown.map(({ column: { width }, from }) => {
+    const gap = from - end
+    end = from + width
+    return `${gap}px minmax(${width}px, ${width}fr)`
+  })
+  return [...tracks, `${total - end}px`].join(' ')
+}
+
+/** `i`: among the columns in sight. */
+function placeOf(i: number): { readonly gridColumn: number } {
+  return { gridColumn: 2 * i + 2 }
 }
 
 function bringColumnIntoSight<T>(box: HTMLElement, columns: readonly Column<T>[], column: number): void {
