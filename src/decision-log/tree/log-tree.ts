@@ -19,7 +19,7 @@ import { changeKey, type LogKey, makeKey, readKey } from './log-key.ts'
 import type { TreeHash } from './merkle.ts'
 import { keptElsewhere, signedHistory } from './signed-history.ts'
 import { type Checkpoint, checkpointText, keyText, readCheckpoint } from './signed-note.ts'
-import { minimumOf, removeTile, removeTilesBefore, TILE_HASHES, type Tile, TileTree, writeTile } from './tiles.ts'
+import { minimumOf, removePartial, removeTilesBefore, TILE_HASHES, type Tile, TileTree, writeTile } from './tiles.ts'
 
 const EVERY_MS = 1000
 /** More than a log gets within a second. */
@@ -224,14 +224,13 @@ class TreeKeeper {
     kept.unwritten = []
   }
 
-  /** The newest checkpoint needs only the newest of the tiles that aren't full. */
+  /** Only now: until the new checkpoint stood there, the one before it needed them. */
   async #removeOlder(kept: OpenTree): Promise<void> {
     const now = kept.tree.partial()
-    const isStill = (tile: Tile) =>
-      now.some(({ level, number, hashes }) => {
-        return level === tile.level && number === tile.number && hashes.length === tile.hashes.length
-      })
-    for (const tile of kept.partial) if (!isStill(tile)) await removeTile(this.#folder, tile)
+    for (const tile of kept.partial) {
+      const same = now.find(({ level, number }) => level === tile.level && number === tile.number)
+      if (same?.hashes.length !== tile.hashes.length) await removePartial(this.#folder, tile, same === undefined)
+    }
     kept.partial = now
   }
 

@@ -2,7 +2,7 @@
  * The hashes of a tree in files, as C2SP's tlog-tiles lays them out (https://c2sp.org/tlog-tiles): each file has up to 256
  * hashes of one level; a level's hash stands for 256 of the level below. The entries themselves stay in the log.
  */
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { LRUCache } from 'lru-cache'
@@ -26,17 +26,19 @@ function tilePath({ level, number }: Omit<Tile, 'hashes'>, width = TILE_HASHES):
   return `tile/${level}/${name}${width < TILE_HASHES ? `.p/${width}` : ''}`
 }
 
-/** A full tile replaces its partial ones. */
 export async function writeTile(folder: string, tile: Tile): Promise<void> {
   const file = join(folder, tilePath(tile, tile.hashes.length))
-  const partial = join(folder, `${tilePath(tile)}.p`)
   await makeFolder(dirname(file))
   await replaceFile(file, Buffer.from(tile.hashes.join(''), 'latin1'), 0o600)
-  if (tile.hashes.length === TILE_HASHES) await rm(partial, { recursive: true, force: true })
 }
 
-export async function removeTile(folder: string, tile: Tile): Promise<void> {
-  await rm(join(folder, tilePath(tile, tile.hashes.length)), { force: true })
+/**
+ * Removes a tile that wasn't full, once a checkpoint needs another one. `isFull`: by now; then all of this number go,
+ * also those that a killed process left.
+ */
+export async function removePartial(folder: string, tile: Tile, isFull: boolean): Promise<void> {
+  const path = isFull ? `${tilePath(tile)}.p` : tilePath(tile, tile.hashes.length)
+  await rm(join(folder, path), { recursive: true, force: true })
 }
 
 const MINIMUM = 'minimum'
@@ -122,6 +124,19 @@ export class TileTree {
     return found
   }
 
+  /** A server that runs may have replaced a partial tile by one with more hashes. */
+  #read(tile: Omit<Tile, 'hashes'>, width: number): readonly TreeHash[] {
+    const found = hashesIn(this.#folder, tilePath(tile, width)) ?? hashesIn(this.#folder, tilePath(tile))
+    return (found ?? this.#readWider(tile, width)).slice(0, width)
+  }
+
+  #readWider(tile: Omit<Tile, 'hashes'>, width: number): readonly TreeHash[] {
+    const folder = join(this.#folder, `${tilePath(tile)}.p`)
+    const widths = existsSync(folder) ? readdirSync(folder).map(Number) : []
+    const wider = widths.find((one) => one > width)
+    return wider === undefined ? [] : (hashesIn(this.#folder, tilePath(tile, wider)) ?? [])
+  }
+
   /** Whether the level above says the same; the highest levels are the root's. */
   #isWhole({ level, number, hashes }: Tile): boolean {
     return hashes.length < TILE_HASHES || this.#hash(level + 1, number) === rootOf(hashes)
@@ -133,19 +148,20 @@ export class TileTree {
     const path = tilePath({ level, number }, width)
     const known = this.#tiles.get(path)
     if (known) return known
-    const hashes = hashesIn(this.#folder, path)
+    const hashes = this.#read({ level, number }, width)
     if (hashes.length !== width || !this.#isWhole({ level, number, hashes })) throw new UnusableTile(path)
     this.#tiles.set(path, hashes)
     return hashes
   }
 }
 
-function hashesIn(folder: string, path: string): readonly TreeHash[] {
+/** Undefined if there is no such file. */
+function hashesIn(folder: string, path: string): readonly TreeHash[] | undefined {
   let bytes: Buffer
   try {
     bytes = readFileSync(join(folder, path))
   } catch {
-    throw new UnusableTile(path)
+    return undefined
   }
   const text = bytes.toString('latin1')
   return Array.from({ length: Math.ceil(text.length / HASH_BYTES) }, (_, at) =>

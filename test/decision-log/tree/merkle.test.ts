@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { GrowingTree } from '../../../src/decision-log/tree/growing-tree.ts'
 import { isIncluded, leafHash, nodeHash, rootOf, type TreeHash } from '../../../src/decision-log/tree/merkle.ts'
-import { removeTile, TileTree, UnusableTile, writeTile } from '../../../src/decision-log/tree/tiles.ts'
+import { removePartial, TileTree, UnusableTile, writeTile } from '../../../src/decision-log/tree/tiles.ts'
 import { removeFolder } from '../../ends-with-tests.ts'
 import { runs } from '../../runs.ts'
 
@@ -115,7 +115,7 @@ describe('the tree of a decision log', () => {
     expect((await readFile(join(folder, 'tile/0/000'))).length).to.equal(8192)
     await writeTile(folder, { level: 0, number: 1_234_067, hashes: [leafHash('x')] })
     expect((await readFile(join(folder, 'tile/0/x001/x234/067.p/1'))).length).to.equal(32)
-    await removeTile(folder, { level: 0, number: 1_234_067, hashes: [leafHash('x')] })
+    await removePartial(folder, { level: 0, number: 1_234_067, hashes: [leafHash('x')] }, false)
     expect(await readdir(join(folder, 'tile/0/x001/x234/067.p'))).to.deep.equal([])
   })
 
