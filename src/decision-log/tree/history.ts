@@ -31,7 +31,7 @@ function entryIn(line: string): HistoryEntry | undefined {
 }
 
 /** Undefined in place of a damaged line. Throws the errors of the file system. */
-export async function readHistory(folder: string): Promise<readonly (HistoryEntry | undefined)[]> {
+export async function historyEntries(folder: string): Promise<readonly (HistoryEntry | undefined)[]> {
   const text = await readFile(join(folder, HISTORY), 'utf8')
   // The last line may be one that is being written.
   return text.split('\n').slice(0, -1).map(entryIn)

@@ -13,7 +13,7 @@ import type { LogCheckpoints } from '../../store/contract.ts'
 import { type FileLock, lockFile } from '../../store/sql/file-lock.ts'
 import { filesOfLog, LogFollower, linesWithEnds } from '../log-files.ts'
 import { GrowingTree } from './growing-tree.ts'
-import { type CheckpointReason, History, type HistoryEntry, readHistory } from './history.ts'
+import { type CheckpointReason, History, type HistoryEntry, historyEntries } from './history.ts'
 import { leafOf } from './leaf.ts'
 import { changeKey, type LogKey, makeKey, readKey } from './log-key.ts'
 import type { TreeHash } from './merkle.ts'
@@ -260,7 +260,7 @@ class TreeKeeper {
   }
 
   async #begin(lock: FileLock): Promise<OpenTree> {
-    const entries = await readHistory(this.#folder).catch(() => [])
+    const entries = await historyEntries(this.#folder).catch(() => [])
     const known = entries.length > 0 ? await this.#readOwn(entries) : undefined
     if (entries.length > 0 && !known) {
       const aside = `${this.#folder}.${this.#options.now().toISOString().replaceAll(':', '')}`

@@ -1,12 +1,12 @@
 /** The tree of a log, for a command: what was signed, and the keys that vouch for it. */
-import { readHistory } from '../../decision-log/tree/history.ts'
+import { historyEntries } from '../../decision-log/tree/history.ts'
 import { keptElsewhere, type SignedHistory, signedHistory } from '../../decision-log/tree/signed-history.ts'
 import { type Checkpoint, keyText, readKeyText, type VerifierKey } from '../../decision-log/tree/signed-note.ts'
 import { ToolError } from '../load-policy.ts'
 
 /** Throws ToolError if there is no history, or no first key in it. */
 export async function historyOf(folder: string): Promise<SignedHistory> {
-  const entries = await readHistory(folder).catch(() => {
+  const entries = await historyEntries(folder).catch(() => {
     throw new ToolError(`there is no tree ${folder}: the log was written by a version that signed none, or was moved`)
   })
   const history = signedHistory(entries)

@@ -59,7 +59,7 @@ export async function verifyLog(
       ...outside.filter(({ size }) => size > tree.size).map((one) => ({ kind: 'cut', checkpoint: one }) as const),
     )
     faults.push(...rewrittenIn(tree, minimum, [...outside, ...history.checkpoints]))
-    return { ...(await compareLines(files, new Comparison(tree, minimum, faults))), newest }
+    return { ...(await compareLines(files, new LineComparison(tree, minimum, faults))), newest }
   } catch (error) {
     if (!(error instanceof UnusableTile)) throw error
     return { whole: 0, first: undefined, newer: 0, newest, faults: [...faults, { kind: 'tile', path: error.path }] }
@@ -77,7 +77,7 @@ function rewrittenIn(
   return checkpoint ? [{ kind: 'rewritten', checkpoint }] : []
 }
 
-async function compareLines(files: readonly string[], comparison: Comparison): Promise<Omit<LogVerdict, 'newest'>> {
+async function compareLines(files: readonly string[], comparison: LineComparison): Promise<Omit<LogVerdict, 'newest'>> {
   for (const file of files) {
     await using handle = await open(file)
     let number = 0
@@ -90,7 +90,7 @@ async function compareLines(files: readonly string[], comparison: Comparison): P
 }
 
 /** Goes through the lines and the leaves side by side. */
-class Comparison {
+class LineComparison {
   readonly #tree: TileTree
   readonly #minimum: number
   readonly #faults: LogFault[]

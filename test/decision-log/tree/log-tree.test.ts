@@ -394,7 +394,7 @@ describe('the tree of a log', () => {
       await cp(treeFolder(log), treeFolder(forged), { recursive: true })
       const { keys } = await history()
       const key = await readKey(treeFolder(forged), keys[0]?.name ?? '', keyText(keys.at(-1) ?? expectKey()))
-      await rm(join(treeFolder(forged), 'tile'), { recursive: true })
+      await removeFolder(join(treeFolder(forged), 'tile'))
       await rm(join(treeFolder(forged), 'checkpoint'))
       // The database would show it, so the thief has that, too.
       inDatabase.clear()
@@ -411,7 +411,7 @@ describe('the tree of a log', () => {
       expect((await verdict()).faults).to.deep.equal([])
       // Somebody puts back the log and the tree of before.
       await writeFile(log, original.split('\n').slice(0, 40).join('\n').concat('\n'))
-      await rm(treeFolder(log), { recursive: true })
+      await removeFolder(treeFolder(log))
       const older = join(folder, 'older')
       await cp(log, older)
       await start(older).close()
@@ -432,7 +432,7 @@ describe('the tree of a log', () => {
       await appendFile(log, lines(10))
       await start().close()
       await writeFile(log, original)
-      await rm(treeFolder(log), { recursive: true })
+      await removeFolder(treeFolder(log))
       await cp(copy, treeFolder(log), { recursive: true })
       const tree = start()
       await until(() => events.some(({ kind }) => kind === 'failing'))
