@@ -6,6 +6,8 @@ import { type Checkpoint, openNote, readCheckpoint, readKeyText, type VerifierKe
 export interface SignedCheckpoint extends Checkpoint {
   readonly time: string
   readonly note: string
+  /** The key that signed it, among those of the log, from 0. */
+  readonly by: number
 }
 
 export interface SignedHistory {
@@ -72,7 +74,7 @@ class HistoryReader implements SignedHistory {
   #takesCheckpoint({ time, note }: Extract<HistoryEntry, { kind: 'checkpoint' }>): boolean {
     const found = readCheckpoint(openNote(note, this.#key) ?? '')
     if (!found || found.origin !== this.origin || found.size <= (this.checkpoints.at(-1)?.size ?? 0)) return false
-    this.checkpoints.push({ ...found, time, note })
+    this.checkpoints.push({ ...found, time, note, by: this.keys.length - 1 })
     return true
   }
 }

@@ -21,11 +21,17 @@ export function givenKey(text: string): VerifierKey {
   throw new ToolError('--key is no key of a log: write it as the server tells it when it starts, sallyport/…+…+…')
 }
 
-/** Throws ToolError unless it is one of the log's. */
-export function pinnedKey(text: string, { keys, origin }: SignedHistory): VerifierKey {
+/**
+ * Throws ToolError unless it has signed the newest checkpoint, or a key that follows from it has: anybody can make a key
+ * that announces another one.
+ */
+export function pinnedKey(text: string, { keys, origin, checkpoints }: SignedHistory): VerifierKey {
   const given = keyText(givenKey(text))
-  const own = keys.find((one) => keyText(one) === given)
-  if (own) return own
+  const at = keys.findIndex((one) => keyText(one) === given)
+  const own = keys[at]
+  const newest = checkpoints.at(-1)
+  if (own && newest && newest.by >= at) return own
+  if (own && !newest && at === 0) return own
   throw new ToolError(
     `${origin} was signed by other keys than --key: it is another log, or somebody made its tree anew`,
   )
