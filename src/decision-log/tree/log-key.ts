@@ -6,7 +6,17 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject 
 import { readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { replaceFile, syncDirectory } from '../../base/files/durable-file.ts'
-import { keyText, openNote, readKeyText, signedNote, type VerifierKey, verifierKey } from './signed-note.ts'
+import {
+  type Checkpoint,
+  checkpointText,
+  keyText,
+  openNote,
+  readCheckpoint,
+  readKeyText,
+  signedNote,
+  type VerifierKey,
+  verifierKey,
+} from './signed-note.ts'
 
 const KEY = 'key.pem'
 const NEXT_KEY = 'next-key.pem'
@@ -32,23 +42,35 @@ export async function readKey(folder: string, origin: string, announced: string)
   return signer && keyText(signer.verifier) === announced ? signer : undefined
 }
 
-/** `announce` takes the note by which the old key signs the new one; then the old one is erased. */
+/**
+ * `announce` takes the note by which the old key signs the new one, and the tree of this moment: whoever reads the new
+ * key later must keep to that tree. Then the old one is erased.
+ */
 export async function changeKey(
   folder: string,
   { verifier: { name }, sign }: LogKey,
+  signed: Omit<Checkpoint, 'origin'>,
   announce: (note: string) => Promise<void>,
 ): Promise<LogKey> {
   const next = signerOf(name, await writeKey(join(folder, NEXT_KEY)))
-  await announce(sign(`${nextKeyTitle(name)}\n${keyText(next.verifier)}\n`))
+  const tree = checkpointText({ ...signed, origin: nextKeyTitle(name) })
+  await announce(sign(`${tree}${keyText(next.verifier)}\n`))
   await takeNext(folder)
   return next
 }
 
+interface Announcement {
+  readonly key: VerifierKey
+  /** The tree when the key began. */
+  readonly signed: Checkpoint
+}
+
 /** The key that this note announces; undefined if the key before it hasn't signed it. */
-export function announcedKey(note: string, before: VerifierKey): VerifierKey | undefined {
-  const [title, text, ...rest] = openNote(note, before)?.split('\n') ?? []
-  const next = rest.join('') === '' ? readKeyText(text ?? '') : undefined
-  return title === nextKeyTitle(before.name) && next?.name === before.name ? next : undefined
+export function announcedKey(note: string, before: VerifierKey): Announcement | undefined {
+  const [title, size, root, text, ...rest] = openNote(note, before)?.split('\n') ?? []
+  const key = rest.join('') === '' ? readKeyText(text ?? '') : undefined
+  const signed = readCheckpoint(`${before.name}\n${size}\n${root}\n`)
+  return title === nextKeyTitle(before.name) && key?.name === before.name && signed ? { key, signed } : undefined
 }
 
 /** The first line of a checkpoint is the name of its log, so no note is both. */

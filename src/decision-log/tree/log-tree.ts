@@ -195,12 +195,14 @@ class TreeKeeper {
 
   async #sign(kept: OpenTree, why: CheckpointReason): Promise<void> {
     const { tree } = kept
-    if (tree.size === kept.signed) return
+    const now = this.#options.now()
+    // A clock may have been set back.
+    const isKeyOld = Math.abs(now.getTime() - kept.keySince) >= DAY_MS
+    if (tree.size === (isKeyOld ? 0 : kept.signed)) return
     // What a checkpoint promises must survive a loss of power.
     await kept.follower.sync()
     await this.#writeTiles(kept)
-    const now = this.#options.now()
-    if (now.getTime() - kept.keySince >= DAY_MS) await this.#changeKey(kept, now)
+    if (isKeyOld) await this.#changeKey(kept, now)
     const { name: origin } = kept.key.verifier
     const note = kept.key.sign(checkpointText({ origin, size: tree.size, root: tree.root() }))
     await kept.history.add({ time: now.toISOString(), kind: 'checkpoint', why, note })
@@ -236,8 +238,11 @@ class TreeKeeper {
 
   async #changeKey(kept: OpenTree, now: Date): Promise<void> {
     const time = now.toISOString()
+    const signed = { size: kept.tree.size, root: kept.tree.root() }
     try {
-      kept.key = await changeKey(this.#folder, kept.key, (note) => kept.history.add({ time, kind: 'next-key', note }))
+      kept.key = await changeKey(this.#folder, kept.key, signed, (note) =>
+        kept.history.add({ time, kind: 'next-key', note }),
+      )
     } catch (error) {
       // The next round reads which of the two keys is the announced one.
       await this.close()

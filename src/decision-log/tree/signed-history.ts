@@ -8,6 +8,8 @@ export interface SignedCheckpoint extends Checkpoint {
   readonly note: string
   /** The key that signed it, among those of the log, from 0. */
   readonly by: number
+  /** The note announces a key, too. */
+  readonly isAnnouncement: boolean
 }
 
 export interface SignedHistory {
@@ -16,7 +18,7 @@ export interface SignedHistory {
   readonly keys: readonly VerifierKey[]
   /** The notes by which each key but the first was announced. */
   readonly announcements: readonly string[]
-  /** With sizes that grow. */
+  /** With sizes that don't shrink; also those that an announcement has. */
   readonly checkpoints: readonly SignedCheckpoint[]
   /** Lines of the history that are damaged, or that no key of the log has signed. Counted from 1. */
   readonly unsigned: readonly number[]
@@ -65,16 +67,29 @@ class HistoryReader implements SignedHistory {
     if (entry.kind === 'checkpoint') return this.#takesCheckpoint(entry)
     const next = entry.kind === 'next-key' ? announcedKey(entry.note, this.#key) : undefined
     if (!next || entry.kind !== 'next-key') return false
-    this.keys.push(next)
+    if (!this.#goesOn(next.signed)) return false
+    this.#push(next.signed, entry)
+    this.keys.push(next.key)
     this.announcements.push(entry.note)
-    this.#key = next
+    this.#key = next.key
     return true
   }
 
-  #takesCheckpoint({ time, note }: Extract<HistoryEntry, { kind: 'checkpoint' }>): boolean {
-    const found = readCheckpoint(openNote(note, this.#key) ?? '')
-    if (!found || found.origin !== this.origin || found.size <= (this.checkpoints.at(-1)?.size ?? 0)) return false
-    this.checkpoints.push({ ...found, time, note, by: this.keys.length - 1 })
+  #takesCheckpoint(entry: Extract<HistoryEntry, { kind: 'checkpoint' }>): boolean {
+    const found = readCheckpoint(openNote(entry.note, this.#key) ?? '')
+    if (!found || found.origin !== this.origin || !this.#goesOn(found)) return false
+    this.#push(found, entry)
     return true
+  }
+
+  /** A process that was killed, or a new key, may sign the same tree again. */
+  #goesOn({ size, root }: Checkpoint): boolean {
+    const newest = this.checkpoints.at(-1)
+    return !newest || size > newest.size || (size === newest.size && root === newest.root)
+  }
+
+  #push(found: Checkpoint, { time, note, kind }: Exclude<HistoryEntry, { kind: 'key' }>): void {
+    const isAnnouncement = kind === 'next-key'
+    this.checkpoints.push({ ...found, time, note, by: this.keys.length - 1, isAnnouncement })
   }
 }

@@ -41,7 +41,7 @@ export async function proveRecord(
   { checkpoints, announcements }: SignedHistory,
 ): Promise<string> {
   const line = await lineOf(id, lines)
-  const newest = checkpoints.at(-1)
+  const newest = checkpoints.findLast(({ isAnnouncement }) => !isAnnouncement)
   const tree = new TileTree(folder, newest?.size ?? 0)
   const leaf = leafOf(line)
   const minimum = await minimumOf(folder)
@@ -52,7 +52,7 @@ export async function proveRecord(
       `the record of ${id} isn't signed: if it is a second old, try again; else \`decisions verify\` says whether it was changed`,
     )
   }
-  const extra: ProofExtra = { line, keys: announcements }
+  const extra: ProofExtra = { line, keys: announcements.slice(0, newest.by) }
   const hashes = tree.inclusion(index).map((one) => `${base64(one)}\n`)
   const head = `${TITLE}\nextra ${Buffer.from(JSON.stringify(extra)).toString('base64')}\nindex ${index}\n`
   return `${head}${hashes.join('')}\n${newest.note}`
@@ -107,7 +107,7 @@ function extraIn(line: string): ProofExtra | undefined {
 /** The key may be any of the log's: those that come after it follow from it. */
 function signedBy(note: string, key: VerifierKey, announcements: readonly string[]): Checkpoint | undefined {
   let current = key
-  for (const announcement of announcements) current = announcedKey(announcement, current) ?? current
+  for (const announcement of announcements) current = announcedKey(announcement, current)?.key ?? current
   const found = readCheckpoint(openNote(note, current) ?? '')
   return found?.origin === key.name ? found : undefined
 }

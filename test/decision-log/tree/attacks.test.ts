@@ -1,22 +1,31 @@
 /** What somebody tries who can write the log and its tree, and what a careless operator does to them. */
-import { appendFile, mkdir, mkdtemp, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { makeKey } from '../../../src/decision-log/tree/log-key.ts'
+import { GrowingTree } from '../../../src/decision-log/tree/growing-tree.ts'
+import { leafOf } from '../../../src/decision-log/tree/leaf.ts'
+import { type LogKey, makeKey, readKey } from '../../../src/decision-log/tree/log-key.ts'
 import { type LogTree, startLogTree, treeFolder } from '../../../src/decision-log/tree/log-tree.ts'
-import { keyText } from '../../../src/decision-log/tree/signed-note.ts'
+import { checkpointText, keyText } from '../../../src/decision-log/tree/signed-note.ts'
+import { writeTile } from '../../../src/decision-log/tree/tiles.ts'
 import { historyOf, pinnedKey } from '../../../src/tools/log-proof/tree-of-log.ts'
+import { verifyLog } from '../../../src/tools/log-proof/verify-log.ts'
 import { removeFolder } from '../../ends-with-tests.ts'
+import { until } from '../../until.ts'
+
+const DAY_MS = 86_400_000
 
 describe('a signed log', () => {
   let folder: string
   let log: string
+  let now: number
   let inDatabase: Map<string, string>
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
     log = join(folder, 'decisions.log')
+    now = Date.parse('2026-11-29T12:00:00Z')
     inDatabase = new Map()
   })
   afterEach(() => removeFolder(folder))
@@ -33,10 +42,11 @@ describe('a signed log', () => {
     const key = await makeKey(treeFolder(forged), kept.name)
     await writeHistory(forged, { kind: 'key', key: keyText(key.verifier) })
     await start(forged).close()
-    const note = key.sign(`${kept.name}/next-key\n${keyText(kept)}\n`)
-    await writeHistory(forged, { kind: 'next-key', note })
-    const { keys, checkpoints, unsigned } = await history(forged)
-    expect([keys.length, checkpoints.length, unsigned]).to.deep.equal([2, 1, []])
+    const { size, root } = (await history(forged)).checkpoints.at(-1) ?? none()
+    const tree = checkpointText({ origin: `${kept.name}/next-key`, size, root })
+    await writeHistory(forged, { kind: 'next-key', note: key.sign(`${tree}${keyText(kept)}\n`) })
+    const { keys, unsigned } = await history(forged)
+    expect([keys.length, unsigned]).to.deep.equal([2, []])
     expect(
       await history(forged)
         .then((found) => pinnedKey(keyText(kept), found))
@@ -45,6 +55,67 @@ describe('a signed log', () => {
     // The forger's own key would be one.
     expect(pinnedKey(keyText(key.verifier), await history(forged))).not.to.equal(undefined)
   })
+
+  it('keeps to what yesterday signed, although the key of today is stolen and the checkpoints are removed', async () => {
+    await writeFile(log, linesFrom(0, 20))
+    await start().close()
+    now += DAY_MS
+    await appendFile(log, linesFrom(20, 20))
+    await start().close()
+    const { keys } = await history()
+    expect(keys.length).to.equal(2)
+    const [first, today] = [keys[0] ?? none(), keys[1] ?? none()]
+    const key = (await readKey(treeFolder(log), today.name, keyText(today))) ?? none()
+    const lines = (await readFile(log, 'utf8')).split('\n').slice(0, -1)
+    const file = join(treeFolder(log), 'checkpoints')
+    const entries = (await readFile(file, 'utf8')).split('\n')
+    const kept = entries.filter((one) => one !== '' && !one.includes('"checkpoint"'))
+    for (const [forged, isWhole] of [
+      [lines, true],
+      [lines.with(7, '{"record":"decision","forged":true}'), false],
+    ] as const) {
+      await writeFile(log, forged.map((line) => `${line}\n`).join(''))
+      await writeFile(file, `${kept.join('\n')}\n`)
+      await signAnew(forged, key)
+      const found = await history()
+      expect((await verifyLog([log], treeFolder(log), found)).faults.length === 0).to.equal(isWhole)
+      expect(keyText(pinnedKey(keyText(first), found))).to.equal(keyText(first))
+    }
+  })
+
+  it('changes its key after a day without records too, and after its clock was set back a year', async () => {
+    await writeFile(log, linesFrom(0, 20))
+    const tree = start()
+    await until(async () => inDatabase.size > 0)
+    for (const [after, count] of [
+      [DAY_MS, 2],
+      [365 * DAY_MS, 3],
+      [-365 * DAY_MS, 4],
+      [-1000, 4],
+    ] as const) {
+      now += after
+      await until(async () => (await history()).keys.length === count)
+    }
+    await tree.close()
+    const found = await history()
+    expect(found.keys.length).to.equal(4)
+    expect(found.unsigned).to.deep.equal([])
+    expect(await verifyLog([log], treeFolder(log), found)).to.deep.include({ whole: 20, faults: [] })
+    await start(join(folder, 'empty.log')).close()
+    now += DAY_MS
+    await start(join(folder, 'empty.log')).close()
+    expect((await history(join(folder, 'empty.log'))).checkpoints).to.deep.equal([])
+  })
+
+  /** As its server would, from the first record on. */
+  async function signAnew(lines: readonly string[], { verifier: { name: origin }, sign }: LogKey): Promise<void> {
+    const tree = new GrowingTree()
+    for (const line of lines) tree.add(leafOf(line))
+    for (const tile of tree.partial()) await writeTile(treeFolder(log), tile)
+    const note = sign(checkpointText({ origin, size: tree.size, root: tree.root() }))
+    await writeHistory(log, { kind: 'checkpoint', why: 'time', note })
+    await writeFile(join(treeFolder(log), 'checkpoint'), note)
+  }
 
   function start(file = log, keep = 1000): LogTree {
     return startLogTree({
@@ -55,7 +126,7 @@ describe('a signed log', () => {
         keepCheckpoint: async (name, note) => void inDatabase.set(name, note),
       },
       instance: '3000',
-      now: () => new Date(),
+      now: () => new Date(now),
       report: () => 0,
       everyMs: 10,
     })
@@ -66,7 +137,7 @@ describe('a signed log', () => {
   }
 
   async function writeHistory(file: string, entry: object): Promise<void> {
-    const line = { time: new Date().toISOString(), ...entry }
+    const line = { time: new Date(now).toISOString(), ...entry }
     await appendFile(join(treeFolder(file), 'checkpoints'), `${JSON.stringify(line)}\n`)
   }
 })

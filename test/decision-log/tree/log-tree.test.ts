@@ -166,12 +166,14 @@ describe('the tree of a log', () => {
       const { keys } = await history()
       const origin = keys[0]?.name ?? ''
       const key = await readKey(treeFolder(log), origin, keys[0] ? keyText(keys[0]) : '')
+      const { size, root } = (await history()).checkpoints.at(-1) ?? expectKey()
+      const signed = { size, root }
       const notes = await History.open(treeFolder(log))
       const announce = async (note: string) => {
         if (isAnnounced) await notes.add({ time: new Date(now).toISOString(), kind: 'next-key', note })
         throw new Error('the process ends')
       }
-      expect(key && (await changeKey(treeFolder(log), key, announce).catch((error) => error.message))).to.equal(
+      expect(key && (await changeKey(treeFolder(log), key, signed, announce).catch((error) => error.message))).to.equal(
         'the process ends',
       )
       await notes.close()
