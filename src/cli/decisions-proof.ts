@@ -73,17 +73,19 @@ interface VerifyFlags {
 const LOOKS = 3
 
 async function verify(logs: readonly string[], { tree, key, checkpoint, format }: VerifyFlags): Promise<void> {
-  const { historyOf, outsideCheckpoint, pinnedKey } = await import('../tools/log-proof/tree-of-log.ts')
+  const { databaseCheckpoint, historyOf, outsideCheckpoint, pinnedKey } = await import(
+    '../tools/log-proof/tree-of-log.ts'
+  )
   const { verifyLog } = await import('../tools/log-proof/verify-log.ts')
   const { verdictJson, verdictText } = await import('../tools/log-proof/verdict.ts')
   const named = logs.length > 0 ? await Promise.all(logs.map(existing)) : [await existing(undefined)]
   const folder = await treeOf(named.at(-1) ?? '', tree)
   const look = async () => {
     // The tree has each checkpoint before the database has it.
-    const inDatabase = await databaseCheckpoint((await historyOf(folder)).origin)
+    const inDatabase = await noteInDatabase((await historyOf(folder)).origin)
     const history = await historyOf(folder)
     const saved = checkpoint.map(async (file) => outsideCheckpoint(file, await readGiven(file), history))
-    const kept = inDatabase === undefined ? [] : [outsideCheckpoint('the database', inDatabase, history)]
+    const kept = inDatabase === undefined ? [] : [databaseCheckpoint(inDatabase, history)]
     const outside = [...(await Promise.all(saved)), ...kept]
     const pinned = key === undefined ? undefined : pinnedKey(key, history)
     const files = (await Promise.all(named.map(filesOfLog))).flat()
@@ -107,7 +109,7 @@ async function readGiven(file: string): Promise<string> {
 }
 
 /** The checkpoint that the database of this place keeps; undefined where there is no database, or none of this log. */
-async function databaseCheckpoint(origin: string): Promise<string | undefined> {
+async function noteInDatabase(origin: string): Promise<string | undefined> {
   const config = readConfig(environment())
   if (!databaseExists(config.database)) return undefined
   const { outbox, close } = await openOutbox(config)

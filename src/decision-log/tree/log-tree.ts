@@ -303,7 +303,10 @@ class TreeKeeper {
     const key = await readKey(this.#folder, history.origin, keyText(newestKey))
     const newest = await newestCheckpoint(this.#folder)
     const tiles = new TileTree(this.#folder, newest?.size ?? 0)
-    const elsewhere = keptElsewhere((await this.#options.database.checkpointOf(history.origin)) ?? '', history)
+    const inDatabase = await this.#options.database.checkpointOf(history.origin)
+    const elsewhere = inDatabase === undefined ? undefined : keptElsewhere(inDatabase, history)
+    // An older copy doesn't know the keys of today.
+    if (inDatabase !== undefined && !elsewhere) return undefined
     const minimum = await minimumOf(this.#folder)
     // A database that was restored may have one of records whose hashes were deleted.
     const compared = [newest, elsewhere].filter((one) => one !== undefined && one.size >= minimum)

@@ -1,7 +1,13 @@
 /** The tree of a log, for a command: what was signed, and the keys that vouch for it. */
 import { historyEntries } from '../../decision-log/tree/history.ts'
 import { keptElsewhere, type SignedHistory, signedHistory } from '../../decision-log/tree/signed-history.ts'
-import { type Checkpoint, keyText, readKeyText, type VerifierKey } from '../../decision-log/tree/signed-note.ts'
+import {
+  type Checkpoint,
+  keyText,
+  readCheckpoint,
+  readKeyText,
+  type VerifierKey,
+} from '../../decision-log/tree/signed-note.ts'
 import { ToolError } from '../load-policy.ts'
 
 /** Throws ToolError if there is no history, or no first key in it. */
@@ -41,6 +47,15 @@ export function pinnedKey(text: string, { keys, origin, checkpoints }: SignedHis
 export interface OutsideCheckpoint extends Checkpoint {
   /** Where it stands, as a message names it. */
   readonly place: string
+}
+
+/** A checkpoint by a key that the tree doesn't know fits no tree that the log's server would go on with. */
+export function databaseCheckpoint(note: string, history: SignedHistory): OutsideCheckpoint {
+  const place = 'the database'
+  const found = keptElsewhere(note, history)
+  if (found) return { ...found, place }
+  const size = readCheckpoint(note.slice(0, note.lastIndexOf('\n\n') + 1))?.size ?? 0
+  return { origin: history.origin, size, root: '', place }
 }
 
 /** Throws ToolError unless a key of the log has signed it. */

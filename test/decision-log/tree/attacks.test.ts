@@ -1,5 +1,5 @@
 /** What somebody tries who can write the log and its tree, and what a careless operator does to them. */
-import { appendFile, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { appendFile, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -9,7 +9,7 @@ import { type LogKey, makeKey, readKey } from '../../../src/decision-log/tree/lo
 import { type LogTree, startLogTree, treeFolder } from '../../../src/decision-log/tree/log-tree.ts'
 import { checkpointText, keyText } from '../../../src/decision-log/tree/signed-note.ts'
 import { writeTile } from '../../../src/decision-log/tree/tiles.ts'
-import { historyOf, pinnedKey } from '../../../src/tools/log-proof/tree-of-log.ts'
+import { databaseCheckpoint, historyOf, pinnedKey } from '../../../src/tools/log-proof/tree-of-log.ts'
 import { verifyLog } from '../../../src/tools/log-proof/verify-log.ts'
 import { removeFolder } from '../../ends-with-tests.ts'
 import { until } from '../../until.ts'
@@ -41,6 +41,7 @@ describe('a signed log', () => {
     await mkdir(treeFolder(forged))
     const key = await makeKey(treeFolder(forged), kept.name)
     await writeHistory(forged, { kind: 'key', key: keyText(key.verifier) })
+    inDatabase.clear()
     await start(forged).close()
     const { size, root } = (await history(forged)).checkpoints.at(-1) ?? none()
     const tree = checkpointText({ origin: `${kept.name}/next-key`, size, root })
@@ -105,6 +106,35 @@ describe('a signed log', () => {
     now += DAY_MS
     await start(join(folder, 'empty.log')).close()
     expect((await history(join(folder, 'empty.log'))).checkpoints).to.deep.equal([])
+  })
+
+  it('is found out as an older copy from before a change of the key, and its server signs nothing over it', async () => {
+    await writeFile(log, linesFrom(0, 20))
+    await start().close()
+    const original = join(folder, 'copy.tree')
+    await cp(treeFolder(log), original, { recursive: true })
+    now += DAY_MS
+    await appendFile(log, linesFrom(20, 20))
+    await start().close()
+    const [[origin = '', newest = ''] = []] = [...inDatabase]
+    await writeFile(log, linesFrom(0, 20))
+    await rm(treeFolder(log), { recursive: true })
+    await cp(original, treeFolder(log), { recursive: true })
+    const older = await history()
+    const outside = databaseCheckpoint(newest, older)
+    expect(outside).to.include({ size: 40, place: 'the database' })
+    const { faults } = await verifyLog([log], treeFolder(log), older, [outside])
+    expect(faults.map(({ kind }) => kind)).to.deep.equal(['cut'])
+    // Its records have the same number, and others are signed.
+    const same = { ...outside, size: 20 }
+    expect((await verifyLog([log], treeFolder(log), older, [same])).faults.map(({ kind }) => kind)).to.deep.equal([
+      'rewritten',
+    ])
+    const tree = start()
+    await until(() => inDatabase.size === 2)
+    await tree.close()
+    expect(inDatabase.get(origin)).to.equal(newest)
+    expect((await readdir(folder)).filter((name) => name.startsWith('decisions.log.tree.')).length).to.equal(1)
   })
 
   /** As its server would, from the first record on. */
