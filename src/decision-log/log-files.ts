@@ -114,6 +114,24 @@ export async function* linesWithEnds(
   }
 }
 
+/** As readers of records see them: also a line at the end that nothing ends. */
+export async function* linesToTheEnd(file: FileHandle): AsyncGenerator<string> {
+  let whole = 0
+  for await (const { line, end } of linesWithEnds(file)) {
+    whole = end
+    yield line
+  }
+  const rest: Buffer[] = []
+  for (let bytes = await readFrom(file, whole); bytes.length > 0; bytes = await readFrom(file, whole)) {
+    rest.push(bytes)
+    whole += bytes.length
+  }
+  // A server that runs may have ended it meanwhile, and begun others.
+  yield* wholeLines(Buffer.concat([...rest, LINE_END]))
+}
+
+const LINE_END = Buffer.from('\n')
+
 // The lines added to a growing file, also across rotation (another file takes the name) and truncation.
 
 const POLL_MS = 200
@@ -224,8 +242,12 @@ async function readFrom(handle: FileHandle, offset: number): Promise<Buffer> {
 function split(bytes: Buffer): { readonly lines: readonly string[]; readonly tail: Buffer<ArrayBuffer> } {
   const end = bytes.lastIndexOf(0x0a) + 1
   const whole = bytes.subarray(0, end)
-  const lines = isUtf8(whole) ? whole.toString('utf8').split('\n') : damagedLines(whole)
-  return { lines: lines.filter((line) => line !== ''), tail: Buffer.from(bytes.subarray(end)) }
+  return { lines: wholeLines(whole), tail: Buffer.from(bytes.subarray(end)) }
+}
+
+function wholeLines(bytes: Buffer): readonly string[] {
+  const lines = isUtf8(bytes) ? bytes.toString('utf8').split('\n') : damagedLines(bytes)
+  return lines.filter((line) => line !== '')
 }
 
 /** Bytes that are no UTF-8 get a text that no other bytes have: of two lines that differ, the texts must differ. */

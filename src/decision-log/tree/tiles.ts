@@ -82,6 +82,11 @@ export class TileTree {
     this.size = size
   }
 
+  /** The first leaf of the tile that has the newest one. */
+  get startOfLastTile(): number {
+    return Math.floor(Math.max(0, this.size - 1) / TILE_HASHES) * TILE_HASHES
+  }
+
   leaf(index: number): TreeHash {
     return this.#hash(0, index)
   }

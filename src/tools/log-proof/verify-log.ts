@@ -1,6 +1,6 @@
 /** Compares the lines of a decision log with the tree that its server signed, and says what isn't as it was written. */
 import { open } from 'node:fs/promises'
-import { linesWithEnds } from '../../decision-log/log-files.ts'
+import { linesToTheEnd } from '../../decision-log/log-files.ts'
 import { leafOf } from '../../decision-log/tree/leaf.ts'
 import type { TreeHash } from '../../decision-log/tree/merkle.ts'
 import type { SignedCheckpoint, SignedHistory } from '../../decision-log/tree/signed-history.ts'
@@ -54,7 +54,8 @@ export async function verifyLog(
   const faults: LogFault[] = history.unsigned.map((line) => ({ kind: 'unsigned', line }))
   const tree = new TileTree(folder, newest?.size ?? 0)
   try {
-    const minimum = await minimumOf(folder)
+    // The hashes of the newest records are always kept.
+    const minimum = Math.min(await minimumOf(folder), tree.startOfLastTile)
     faults.push(
       ...outside.filter(({ size }) => size > tree.size).map((one) => ({ kind: 'cut', checkpoint: one }) as const),
     )
@@ -81,7 +82,7 @@ async function compareLines(files: readonly string[], comparison: LineComparison
   for (const file of files) {
     await using handle = await open(file)
     let number = 0
-    for await (const { line } of linesWithEnds(handle)) {
+    for await (const line of linesToTheEnd(handle)) {
       number += 1
       if (!comparison.take(leafOf(line), `${file}:${number}`)) return comparison.end()
     }

@@ -137,6 +137,36 @@ describe('a signed log', () => {
     expect((await readdir(folder)).filter((name) => name.startsWith('decisions.log.tree.')).length).to.equal(1)
   })
 
+  it('has no record at the end of a file that only a line end hides', async () => {
+    await writeFile(`${log}.1`, linesFrom(0, 20))
+    await writeFile(log, linesFrom(20, 20))
+    await start().close()
+    const found = async () => verifyLog([`${log}.1`, log], treeFolder(log), await history())
+    const forged = '{"record":"decision","forged":"\u00e9"}'
+    await appendFile(`${log}.1`, forged)
+    expect((await found()).faults).to.deep.equal([{ kind: 'added', place: `${log}.1:21` }])
+    await writeFile(`${log}.1`, linesFrom(0, 20).slice(0, -1))
+    expect(await found()).to.deep.include({ whole: 40, faults: [] })
+    // What a server that runs is about to write.
+    await appendFile(log, forged)
+    expect(await found()).to.deep.include({ whole: 40, newer: 1, faults: [] })
+  })
+
+  it('can not be emptied by a change of the number from which hashes are kept', async () => {
+    await writeFile(log, linesFrom(0, 600))
+    await start().close()
+    for (const minimum of ['0', '512', '600', '999999']) {
+      await writeFile(join(treeFolder(log), 'minimum'), minimum)
+      await writeFile(log, '')
+      const { faults } = await verifyLog([log], treeFolder(log), await history())
+      expect(
+        faults.map(({ kind }) => kind),
+        minimum,
+      ).to.deep.equal(['missing'])
+      await writeFile(log, linesFrom(0, 600))
+    }
+  })
+
   /** As its server would, from the first record on. */
   async function signAnew(lines: readonly string[], { verifier: { name: origin }, sign }: LogKey): Promise<void> {
     const tree = new GrowingTree()
