@@ -2,11 +2,10 @@
 import { readFile } from 'node:fs/promises'
 import { Argument, type Command, Option } from 'commander'
 import { environment, setExitCode } from '../base/command-process.ts'
-import { linesIn } from '../base/files/lines.ts'
 import { systemReason } from '../base/files/system-reason.ts'
 import { readConfig } from '../config/config.ts'
 import { parseRecord } from '../decision-log/decision-record.ts'
-import { filesOfLog, openFilesOfLog } from '../decision-log/log-files.ts'
+import { filesOfLog } from '../decision-log/log-files.ts'
 import { recordText } from '../decision-log/record-line.ts'
 import { print, printResult } from '../present/print.ts'
 import { openOutbox } from '../server/parts/open-store.ts'
@@ -122,11 +121,7 @@ async function prove(log: string | undefined, { requestId, tree }: { requestId: 
   const file = await existing(log)
   const folder = await treeOf(file, tree)
   const id = requestId.toLowerCase().replace(/^urn:uuid:/, '')
-  print(await proveRecord({ id, lines: linesOf(file) }, folder, await historyOf(folder)))
-}
-
-async function* linesOf(log: string): AsyncGenerator<string> {
-  for (const file of await openFilesOfLog(log)) yield* linesIn(file.createReadStream({ encoding: 'utf8' }))
+  print(await proveRecord({ id, log: file }, folder, await historyOf(folder)))
 }
 
 async function verifyProof(file: string, { key, format }: { key: string; format: 'text' | 'json' }): Promise<void> {

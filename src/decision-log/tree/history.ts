@@ -1,7 +1,9 @@
 /** What a log has signed, oldest first: a line of JSON for its first key, each change of its key, and checkpoints. */
-import { type FileHandle, open, readFile } from 'node:fs/promises'
+import { type FileHandle, open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { replaceFile } from '../../base/files/durable-file.ts'
 import { isObject } from '../../base/is-object.ts'
+import { readIfThere } from './read-if-there.ts'
 
 const HISTORY = 'checkpoints'
 
@@ -11,6 +13,8 @@ export type HistoryEntry =
   /** The note by which a key announces the next one. */
   | { readonly time: string; readonly kind: 'next-key'; readonly note: string }
   | { readonly time: string; readonly kind: 'checkpoint'; readonly why: CheckpointReason; readonly note: string }
+
+type SignedEntry = Extract<HistoryEntry, { kind: 'checkpoint' }>
 
 export type CheckpointReason = 'time' | 'rotation' | 'stop'
 
@@ -30,11 +34,27 @@ function entryIn(line: string): HistoryEntry | undefined {
   }
 }
 
-/** Undefined in place of a damaged line. Throws the errors of the file system. */
-export async function historyEntries(folder: string): Promise<readonly (HistoryEntry | undefined)[]> {
-  const text = await readFile(join(folder, HISTORY), 'utf8')
+/** Undefined if there is none; in it, in place of a damaged line. Throws the errors of the file system. */
+export async function historyEntries(folder: string): Promise<readonly (HistoryEntry | undefined)[] | undefined> {
+  const text = await readIfThere(join(folder, HISTORY))
   // The last line may be one that is being written.
-  return text.split('\n').slice(0, -1).map(entryIn)
+  return text?.split('\n').slice(0, -1).map(entryIn)
+}
+
+/** Where the newest checkpoint stands, as C2SP's tlog-tiles names it. */
+const NEWEST = 'checkpoint'
+
+/** It may be older than the history if a process was killed, and newer if the disk was full. Undefined if there is none. */
+export async function readNewest(folder: string): Promise<SignedEntry | undefined> {
+  const file = join(folder, NEWEST)
+  const note = await readIfThere(file)
+  if (note === undefined) return undefined
+  const time = (await stat(file)).mtime.toISOString()
+  return { time, kind: 'checkpoint', why: 'time', note }
+}
+
+export async function writeNewest(folder: string, note: string): Promise<void> {
+  await replaceFile(join(folder, NEWEST), note, 0o600)
 }
 
 export class History {

@@ -3,9 +3,10 @@
  * whoever reads the key of today can't sign what was yesterday.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { readFile, rename, rm } from 'node:fs/promises'
+import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { replaceFile, syncDirectory } from '../../base/files/durable-file.ts'
+import { readIfThere } from './read-if-there.ts'
 import {
   type Checkpoint,
   checkpointText,
@@ -31,7 +32,7 @@ export async function makeKey(folder: string, origin: string): Promise<LogKey> {
   return signerOf(origin, await writeKey(join(folder, KEY)))
 }
 
-/** Undefined if there is none that can be read. `announced`: the newest key in the history (`keyText`). */
+/** Undefined if there is none, or another text. `announced`: the newest key in the history (`keyText`). */
 export async function readKey(folder: string, origin: string, announced: string): Promise<LogKey | undefined> {
   const next = await keyIn(join(folder, NEXT_KEY))
   // The process ended between the announcement and the change.
@@ -90,8 +91,9 @@ async function writeKey(file: string): Promise<KeyObject> {
 }
 
 async function keyIn(file: string): Promise<KeyObject | undefined> {
+  const text = await readIfThere(file)
   try {
-    const key = createPrivateKey(await readFile(file))
+    const key = createPrivateKey(text ?? '')
     return key.asymmetricKeyType === 'ed25519' ? key : undefined
   } catch {
     return undefined

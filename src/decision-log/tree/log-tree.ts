@@ -4,7 +4,7 @@
  * for it, and the lines of several processes that share a log are in one tree.
  */
 import { randomBytes } from 'node:crypto'
-import { type FileHandle, open, readFile, rename } from 'node:fs/promises'
+import { type FileHandle, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { replaceFile } from '../../base/files/durable-file.ts'
@@ -13,13 +13,30 @@ import type { LogCheckpoints } from '../../store/contract.ts'
 import { type FileLock, lockFile } from '../../store/sql/file-lock.ts'
 import { filesOfLog, LogFollower, linesWithEnds } from '../log-files.ts'
 import { GrowingTree } from './growing-tree.ts'
-import { type CheckpointReason, History, type HistoryEntry, historyEntries } from './history.ts'
+import {
+  type CheckpointReason,
+  History,
+  type HistoryEntry,
+  historyEntries,
+  readNewest,
+  writeNewest,
+} from './history.ts'
 import { leafOf } from './leaf.ts'
 import { changeKey, type LogKey, makeKey, readKey } from './log-key.ts'
 import type { TreeHash } from './merkle.ts'
+import { readIfThere } from './read-if-there.ts'
 import { keptElsewhere, signedHistory } from './signed-history.ts'
-import { type Checkpoint, checkpointText, keyText, readCheckpoint } from './signed-note.ts'
-import { minimumOf, removePartial, removeTilesBefore, TILE_HASHES, type Tile, TileTree, writeTile } from './tiles.ts'
+import { type Checkpoint, checkpointText, keyText } from './signed-note.ts'
+import {
+  minimumOf,
+  removePartial,
+  removeTilesBefore,
+  TILE_HASHES,
+  type Tile,
+  TileTree,
+  UnusableTile,
+  writeTile,
+} from './tiles.ts'
 
 const EVERY_MS = 1000
 /** More than a log gets within a second. */
@@ -63,9 +80,6 @@ class TreePutAside extends Error {
 export function treeFolder(log: string): string {
   return `${log}.tree`
 }
-
-/** Where the newest checkpoint stands, as C2SP's tlog-tiles names it. */
-const CHECKPOINT = 'checkpoint'
 
 /** The first leaf of each file of the log. */
 const STARTS = 'starts'
@@ -206,7 +220,7 @@ class TreeKeeper {
     const { name: origin } = kept.key.verifier
     const note = kept.key.sign(checkpointText({ origin, size: tree.size, root: tree.root() }))
     await kept.history.add({ time: now.toISOString(), kind: 'checkpoint', why, note })
-    await replaceFile(join(this.#folder, CHECKPOINT), note, 0o600)
+    await writeNewest(this.#folder, note)
     kept.signed = tree.size
     await this.#removeOlder(kept)
   }
@@ -215,8 +229,8 @@ class TreeKeeper {
   async #keepElsewhere(kept: OpenTree): Promise<void> {
     if (kept.signed === 0 || kept.keptElsewhere === kept.signed) return
     const { signed } = kept
-    const note = await readFile(join(this.#folder, CHECKPOINT), 'utf8')
-    await this.#options.database.keepCheckpoint(kept.key.verifier.name, note)
+    const newest = await readNewest(this.#folder)
+    if (newest) await this.#options.database.keepCheckpoint(kept.key.verifier.name, newest.note)
     kept.keptElsewhere = signed
   }
 
@@ -265,7 +279,7 @@ class TreeKeeper {
   }
 
   async #begin(lock: FileLock): Promise<OpenTree> {
-    const entries = await historyEntries(this.#folder).catch(() => [])
+    const entries = (await historyEntries(this.#folder)) ?? []
     const known = entries.length > 0 ? await this.#readOwn(entries) : undefined
     if (entries.length > 0 && !known) {
       const aside = `${this.#folder}.${this.#options.now().toISOString().replaceAll(':', '')}`
@@ -273,17 +287,20 @@ class TreeKeeper {
       // The next round begins anew.
       throw new TreePutAside(aside)
     }
-    const history = await History.open(this.#folder)
+    // A handle that nobody closes ends the process when it is collected.
+    await using opened = new AsyncDisposableStack()
+    const history = opened.adopt(await History.open(this.#folder), (one) => one.close())
     const { key, keySince, tiles } = known ?? (await this.#makeOwn(history))
     const tree = new GrowingTree(tiles.size, endsOf(tiles))
-    const follower = await followerAfter(this.#options.file, newestLeaves(tiles))
     const starts = known ? await this.#readStarts() : [0]
+    const follower = await followerAfter(this.#options.file, newestLeaves(tiles))
+    opened.move()
     const made = { lock, history, tree, follower, key, keySince, starts }
     return { ...made, signed: tree.size, keptElsewhere: undefined, partial: tree.partial(), unwritten: [] }
   }
 
   async #readStarts(): Promise<readonly number[] | undefined> {
-    const text = await readFile(join(this.#folder, STARTS), 'utf8').catch(() => '[0]')
+    const text = (await readIfThere(join(this.#folder, STARTS))) ?? '[0]'
     return /^\[\d+(?:,\d+)*\]$/.test(text) ? JSON.parse(text) : undefined
   }
 
@@ -297,11 +314,13 @@ class TreeKeeper {
 
   /** Undefined if it doesn't fit itself. */
   async #readOwn(entries: readonly (HistoryEntry | undefined)[]): Promise<OwnTree | undefined> {
-    const history = signedHistory(entries)
+    // A year has half a million checkpoints, and a signature takes a tenth of a millisecond.
+    const needed = entries.filter((entry, at) => entry?.kind !== 'checkpoint' || at === entries.length - 1)
+    const history = signedHistory(needed, await readNewest(this.#folder))
     const newestKey = history?.keys.at(-1)
     if (!history || !newestKey) return undefined
+    const newest = history.checkpoints.at(-1)
     const key = await readKey(this.#folder, history.origin, keyText(newestKey))
-    const newest = await newestCheckpoint(this.#folder)
     const tiles = new TileTree(this.#folder, newest?.size ?? 0)
     const inDatabase = await this.#options.database.checkpointOf(history.origin)
     const elsewhere = inDatabase === undefined ? undefined : keptElsewhere(inDatabase, history)
@@ -320,17 +339,12 @@ interface OwnTree extends Pick<OpenTree, 'key' | 'keySince'> {
   readonly tiles: TileTree
 }
 
-/** Undefined if there is none yet, or another text. */
-async function newestCheckpoint(folder: string): Promise<Checkpoint | undefined> {
-  const note = await readFile(join(folder, CHECKPOINT), 'utf8').catch(() => '')
-  return readCheckpoint(note.slice(0, note.lastIndexOf('\n\n') + 1))
-}
-
 function fits(tiles: TileTree, { size, root }: Checkpoint): boolean {
   try {
     return size <= tiles.size && tiles.root(size) === root
-  } catch {
-    return false
+  } catch (error) {
+    if (error instanceof UnusableTile) return false
+    throw error
   }
 }
 
@@ -352,7 +366,10 @@ async function followerAfter(log: string, leaves: ReadonlySet<TreeHash>): Promis
   if (leaves.size > 0) {
     for (const file of files.toReversed()) {
       const handle = await open(file)
-      const end = await endOfLast(handle, leaves)
+      const end = await endOfLast(handle, leaves).catch(async (error) => {
+        await handle.close()
+        throw error
+      })
       if (end !== undefined) return new LogFollower(log, end, handle)
       await handle.close()
     }

@@ -24,15 +24,19 @@ export interface SignedHistory {
   readonly unsigned: readonly number[]
 }
 
-/** Undefined if there is no first key. */
-export function signedHistory(entries: readonly (HistoryEntry | undefined)[]): SignedHistory | undefined {
+/** `newest`: the checkpoint that has a file of its own; it may be older. Undefined if there is no first key. */
+export function signedHistory(
+  entries: readonly (HistoryEntry | undefined)[],
+  newest: HistoryEntry | undefined,
+): SignedHistory | undefined {
   const [first] = entries
   const key = first?.kind === 'key' ? readKeyText(first.key) : undefined
   if (!key) return undefined
   const read = new HistoryReader(key)
   entries.slice(1).forEach((entry, at) => {
-    read.take(entry, at + 2)
+    if (!(entry && read.takes(entry))) read.unsigned.push(at + 2)
   })
+  if (newest) read.takes(newest)
   return read
 }
 
@@ -59,11 +63,8 @@ class HistoryReader implements SignedHistory {
     return this.#key.name
   }
 
-  take(entry: HistoryEntry | undefined, line: number): void {
-    if (!(entry && this.#takes(entry))) this.unsigned.push(line)
-  }
-
-  #takes(entry: HistoryEntry): boolean {
+  /** False if no key of the log has signed it. */
+  takes(entry: HistoryEntry): boolean {
     if (entry.kind === 'checkpoint') return this.#takesCheckpoint(entry)
     const next = entry.kind === 'next-key' ? announcedKey(entry.note, this.#key) : undefined
     if (!next || entry.kind !== 'next-key') return false

@@ -3,12 +3,13 @@
  * hashes of one level; a level's hash stands for 256 of the level below. The entries themselves stay in the log.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { readFile, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { replaceFile } from '../../base/files/durable-file.ts'
 import { makeFolder } from '../../base/files/make-folder.ts'
 import { HASH_BYTES, inclusionProof, rootOf, type TreeHash } from './merkle.ts'
+import { readIfThere } from './read-if-there.ts'
 
 export const TILE_HASHES = 256
 
@@ -45,7 +46,7 @@ const MINIMUM = 'minimum'
 
 /** The first leaf whose tile is kept. */
 export async function minimumOf(folder: string): Promise<number> {
-  const text = await readFile(join(folder, MINIMUM), 'utf8').catch(() => '0')
+  const text = (await readIfThere(join(folder, MINIMUM))) ?? '0'
   return /^\d{1,15}\n?$/.test(text) ? Number(text) : 0
 }
 
@@ -165,8 +166,10 @@ function hashesIn(folder: string, path: string): readonly TreeHash[] | undefined
   let bytes: Buffer
   try {
     bytes = readFileSync(join(folder, path))
-  } catch {
-    return undefined
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    throw error
   }
   const text = bytes.toString('latin1')
   return Array.from({ length: Math.ceil(text.length / HASH_BYTES) }, (_, at) =>

@@ -5,6 +5,7 @@
  */
 import { isObject } from '../../base/is-object.ts'
 import { parseRecord } from '../../decision-log/decision-record.ts'
+import { linesToTheEnd, openFilesOfLog } from '../../decision-log/log-files.ts'
 import { leafOf } from '../../decision-log/tree/leaf.ts'
 import { announcedKey } from '../../decision-log/tree/log-key.ts'
 import { isIncluded } from '../../decision-log/tree/merkle.ts'
@@ -31,16 +32,16 @@ interface ProofExtra {
 
 interface SoughtRecord {
   readonly id: string
-  readonly lines: AsyncIterable<string>
+  readonly log: string
 }
 
 /** The proof of a request's record, under the newest checkpoint. Throws ToolError. */
 export async function proveRecord(
-  { id, lines }: SoughtRecord,
+  { id, log }: SoughtRecord,
   folder: string,
   { checkpoints, announcements }: SignedHistory,
 ): Promise<string> {
-  const line = await lineOf(id, lines)
+  const line = await lineOf(id, log)
   const newest = checkpoints.findLast(({ isAnnouncement }) => !isAnnouncement)
   const tree = new TileTree(folder, newest?.size ?? 0)
   const leaf = leafOf(line)
@@ -58,8 +59,13 @@ export async function proveRecord(
   return `${head}${hashes.join('')}\n${newest.note}`
 }
 
-async function lineOf(id: string, lines: AsyncIterable<string>): Promise<string> {
-  for await (const line of lines) if (line.includes(id) && parseRecord(line)?.requestId === id) return line
+async function lineOf(id: string, log: string): Promise<string> {
+  await using opened = new AsyncDisposableStack()
+  for (const file of (await openFilesOfLog(log)).map((one) => opened.use(one))) {
+    for await (const line of linesToTheEnd(file)) {
+      if (line.includes(id) && parseRecord(line)?.requestId === id) return line
+    }
+  }
   throw new ToolError(`the log has no record of the request ${id}`)
 }
 

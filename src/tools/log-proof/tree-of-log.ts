@@ -1,5 +1,5 @@
 /** The tree of a log, for a command: what was signed, and the keys that vouch for it. */
-import { historyEntries } from '../../decision-log/tree/history.ts'
+import { historyEntries, readNewest } from '../../decision-log/tree/history.ts'
 import { keptElsewhere, type SignedHistory, signedHistory } from '../../decision-log/tree/signed-history.ts'
 import {
   type Checkpoint,
@@ -12,10 +12,11 @@ import { ToolError } from '../load-policy.ts'
 
 /** Throws ToolError if there is no history, or no first key in it. */
 export async function historyOf(folder: string): Promise<SignedHistory> {
-  const entries = await historyEntries(folder).catch(() => {
+  const entries = await historyEntries(folder)
+  if (!entries) {
     throw new ToolError(`there is no tree ${folder}: the log was written by a version that signed none, or was moved`)
-  })
-  const history = signedHistory(entries)
+  }
+  const history = signedHistory(entries, await readNewest(folder))
   if (history) return history
   throw new ToolError(`${folder}/checkpoints doesn't begin with a key: restore it from a copy`)
 }

@@ -111,7 +111,7 @@ class LineComparison {
 
   /** False once there are too many faults. */
   take(leaf: TreeHash, place: string): boolean {
-    if (this.#next === this.#tree.size) {
+    if (this.#next === this.#tree.size || this.#tree.size === 0) {
       this.#newer += 1
       return true
     }

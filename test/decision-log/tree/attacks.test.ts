@@ -1,12 +1,12 @@
 /** What somebody tries who can write the log and its tree, and what a careless operator does to them. */
-import { appendFile, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { appendFile, cp, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { GrowingTree } from '../../../src/decision-log/tree/growing-tree.ts'
 import { leafOf } from '../../../src/decision-log/tree/leaf.ts'
 import { type LogKey, makeKey, readKey } from '../../../src/decision-log/tree/log-key.ts'
-import { type LogTree, startLogTree, treeFolder } from '../../../src/decision-log/tree/log-tree.ts'
+import { type LogTree, type LogTreeEvent, startLogTree, treeFolder } from '../../../src/decision-log/tree/log-tree.ts'
 import { checkpointText, keyText } from '../../../src/decision-log/tree/signed-note.ts'
 import { writeTile } from '../../../src/decision-log/tree/tiles.ts'
 import { databaseCheckpoint, historyOf, pinnedKey } from '../../../src/tools/log-proof/tree-of-log.ts'
@@ -20,12 +20,14 @@ describe('a signed log', () => {
   let folder: string
   let log: string
   let now: number
+  let events: LogTreeEvent[]
   let inDatabase: Map<string, string>
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
     log = join(folder, 'decisions.log')
     now = Date.parse('2026-11-29T12:00:00Z')
+    events = []
     inDatabase = new Map()
   })
   afterEach(() => removeFolder(folder))
@@ -71,12 +73,14 @@ describe('a signed log', () => {
     const file = join(treeFolder(log), 'checkpoints')
     const entries = (await readFile(file, 'utf8')).split('\n')
     const kept = entries.filter((one) => one !== '' && !one.includes('"checkpoint"'))
-    for (const [forged, isWhole] of [
-      [lines, true],
-      [lines.with(7, '{"record":"decision","forged":true}'), false],
+    const forgery = lines.with(7, '{"record":"decision","forged":true}')
+    for (const [forged, isWhole, text] of [
+      [lines, true, `${kept.join('\n')}\n`],
+      [forgery, false, `${kept.join('\n')}\n`],
+      [forgery, false, entries.join('\n')],
     ] as const) {
       await writeFile(log, forged.map((line) => `${line}\n`).join(''))
-      await writeFile(file, `${kept.join('\n')}\n`)
+      await writeFile(file, text)
       await signAnew(forged, key)
       const found = await history()
       expect((await verifyLog([log], treeFolder(log), found)).faults.length === 0).to.equal(isWhole)
@@ -118,7 +122,7 @@ describe('a signed log', () => {
     await start().close()
     const [[origin = '', newest = ''] = []] = [...inDatabase]
     await writeFile(log, linesFrom(0, 20))
-    await rm(treeFolder(log), { recursive: true })
+    await removeFolder(treeFolder(log))
     await cp(original, treeFolder(log), { recursive: true })
     const older = await history()
     const outside = databaseCheckpoint(newest, older)
@@ -167,6 +171,80 @@ describe('a signed log', () => {
     }
   })
 
+  it('is whole after its process was killed, or its disk was full, between two files of a checkpoint', async () => {
+    await writeFile(log, linesFrom(0, 20))
+    await start().close()
+    const history20 = await readFile(join(treeFolder(log), 'checkpoints'))
+    const note20 = await readFile(join(treeFolder(log), 'checkpoint'))
+    await appendFile(log, linesFrom(20, 20))
+    await start().close()
+    const [newest = ''] = inDatabase.values()
+    const whole = async () => {
+      const found = await history()
+      const outside = [databaseCheckpoint(newest, found)]
+      expect(await verifyLog([log], treeFolder(log), found, outside)).to.deep.include({ whole: 40, faults: [] })
+    }
+    // The checkpoint that the next one of its minute replaces was removed, and the next one isn't there yet.
+    const history40 = await readFile(join(treeFolder(log), 'checkpoints'))
+    await writeFile(join(treeFolder(log), 'checkpoints'), history20)
+    await whole()
+    await start().close()
+    await whole()
+    // The file of the newest one wasn't replaced yet, or somebody deleted it.
+    for (const left of [note20, undefined]) {
+      await writeFile(join(treeFolder(log), 'checkpoints'), history40)
+      await rm(join(treeFolder(log), 'checkpoint'))
+      if (left) await writeFile(join(treeFolder(log), 'checkpoint'), left)
+      await whole()
+      await start().close()
+      await whole()
+    }
+    expect((await readdir(folder)).filter((name) => name.startsWith('decisions.log.tree.'))).to.deep.equal([])
+  })
+
+  for (const name of ['checkpoints', 'checkpoint', 'key.pem', 'minimum', 'starts', 'tile/0/000.p/20']) {
+    it(`is put aside by no start that can't read ${name} at the moment`, async () => {
+      await writeFile(log, linesFrom(0, 20))
+      await start().close()
+      const file = join(treeFolder(log), name)
+      await rename(file, join(folder, 'elsewhere')).catch(() => undefined)
+      // A folder in its place: each read fails, for root too.
+      await mkdir(file)
+      const tree = start()
+      await until(() => events.some(({ kind }) => kind === 'failing'))
+      await removeFolder(file)
+      await rename(join(folder, 'elsewhere'), file).catch(() => undefined)
+      await until(() => events.some(({ kind }) => kind === 'working'))
+      await appendFile(log, linesFrom(20, 20))
+      await tree.close()
+      expect((await history()).keys.length).to.equal(1)
+      expect(await verifyLog([log], treeFolder(log), await history())).to.deep.include({ whole: 40, faults: [] })
+      expect((await readdir(folder)).filter((one) => one.startsWith('decisions.log.tree.'))).to.deep.equal([])
+    })
+  }
+
+  it('has newer lines, and none that somebody added, before its first checkpoint', async () => {
+    await start().close()
+    await writeFile(log, linesFrom(0, 20))
+    expect(await verifyLog([log], treeFolder(log), await history())).to.deep.include({
+      whole: 0,
+      newer: 20,
+      faults: [],
+    })
+  })
+
+  it('leaves no file open when its key can not be written: a handle that is collected ends the process', async function () {
+    if (process.platform !== 'linux') this.skip()
+    await writeFile(log, linesFrom(0, 20))
+    await mkdir(join(treeFolder(log), 'key.pem'), { recursive: true })
+    const tree = start()
+    await until(() => events.some(({ kind }) => kind === 'failing'))
+    await tree.close()
+    const numbers = await readdir('/proc/self/fd')
+    const files = await Promise.all(numbers.map((one) => readlink(`/proc/self/fd/${one}`).catch(() => '')))
+    expect(files.filter((file) => file.startsWith(folder))).to.deep.equal([])
+  })
+
   /** As its server would, from the first record on. */
   async function signAnew(lines: readonly string[], { verifier: { name: origin }, sign }: LogKey): Promise<void> {
     const tree = new GrowingTree()
@@ -187,7 +265,7 @@ describe('a signed log', () => {
       },
       instance: '3000',
       now: () => new Date(now),
-      report: () => 0,
+      report: (event) => events.push(event),
       everyMs: 10,
     })
   }
