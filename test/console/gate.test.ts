@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { Browser, Page, Request, Response } from 'playwright-core'
+import type { Browser, Page, Request, Route } from 'playwright-core'
 import { startChromium } from '../chromium.ts'
 import { runs } from '../runs.ts'
 import { startTestServer, type TestServer } from '../server.ts'
@@ -141,34 +141,35 @@ async function lookAtAll(browser: Browser, server: TestServer, { lines, name }: 
 
 /** Opens a view as a link does, and waits until all that it asks is answered. */
 async function questionsOf(page: Page, view: string): Promise<readonly Shown[]> {
-  const answers: Response[] = []
+  const answers: Shown[] = []
   let asked = 0
   let ended = 0
-  const isQuestion = (request: Request) => request.url().includes('/policy/v1/')
+  const isQuestion = (url: URL) => url.pathname.startsWith('/policy/v1/')
   const ask = (request: Request) => {
-    if (isQuestion(request)) asked += 1
+    if (isQuestion(new URL(request.url()))) asked += 1
   }
   const end = (request: Request) => {
-    if (isQuestion(request)) ended += 1
+    if (isQuestion(new URL(request.url()))) ended += 1
   }
-  const take = (answer: Response) => {
-    if (isQuestion(answer.request())) answers.push(answer)
+  // Taken on its way: Chromium keeps no text of an answer that a page reads as a stream.
+  const take = async (route: Route) => {
+    const request = route.request()
+    const path = new URL(request.url()).pathname
+    if (path.endsWith('/follow')) return route.continue()
+    const response = await route.fetch()
+    const text = await response.text()
+    answers.push({ path, method: request.method(), sent: request.postData(), status: response.status(), text })
+    await route.fulfill({ response })
   }
-  page.on('request', ask).on('response', take).on('requestfinished', end).on('requestfailed', end)
+  page.on('request', ask).on('requestfinished', end).on('requestfailed', end)
+  await page.route(isQuestion, take)
   const to = JSON.stringify(view)
   await page.evaluate(`history.pushState(null, '', ${to}); dispatchEvent(new PopStateEvent('popstate'))`)
   // Each view asks something, and what it shows then may ask more.
   await until(async () => asked > 0 && asked === ended && (await page.locator('[aria-busy=true]').count()) === 0)
-  page.off('request', ask).off('response', take).off('requestfinished', end).off('requestfailed', end)
-  return Promise.all(
-    answers.map(async (answer) => ({
-      path: new URL(answer.url()).pathname,
-      method: answer.request().method(),
-      sent: answer.request().postData(),
-      status: answer.status(),
-      text: await answer.text(),
-    })),
-  )
+  page.off('request', ask).off('requestfinished', end).off('requestfailed', end)
+  await page.unroute(isQuestion, take)
+  return answers
 }
 
 /** `command` and times of the asking differ. */
