@@ -4,7 +4,7 @@
  * this repository. `npm run build` builds a checkout; this leaves the checkout as it is.
  */
 import { execFileSync } from 'node:child_process'
-import { cp, glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, glob, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -50,9 +50,23 @@ const SALLYPORT: Source = {
     const dist = join(folder, 'dist')
     run('npx', ['tsc', '-p', 'tsconfig.build.json', '--outDir', dist, '--sourceMap', 'false', '--removeComments'])
     await cp(join(ROOT, 'dist/compiled'), join(dist, 'compiled'), { recursive: true })
+    await withoutSpaces(dist)
     await cp(join(ROOT, 'dist/console'), join(dist, 'console'), { recursive: true })
     await cp(join(ROOT, 'src/present/browser'), join(dist, 'present/browser'), { recursive: true })
   },
+}
+
+/** Names stay, and lines are not all one, so that the trace of an error tells where it was. */
+const AS_IT_IS = { minifyWhitespace: true, lineLimit: 500, format: 'esm', legalComments: 'none' } as const
+
+/** A twentieth of the package would be spaces. */
+async function withoutSpaces(folder: string): Promise<void> {
+  const { transform } = await import('esbuild')
+  const names = await readdir(folder, { recursive: true })
+  for (const file of names.filter((name) => name.endsWith('.js')).map((name) => join(folder, name))) {
+    const { code } = await transform(await readFile(file, 'utf8'), AS_IT_IS)
+    await writeFile(file, code)
+  }
 }
 
 const CREATE: Source = { from: 'packages/create-sallyport', to: 'create-sallyport', build: async () => {} }
