@@ -49,7 +49,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   config: 620,
   identity: 2800,
   migrations: 850,
-  'decision-log': 2200,
+  'decision-log': 2250,
   limits: 1100,
   store: 8300,
   policy: 3300,

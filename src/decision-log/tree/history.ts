@@ -58,23 +58,26 @@ export async function writeNewest(folder: string, note: string): Promise<void> {
 }
 
 export class History {
+  readonly #path: string
   readonly #file: FileHandle
   #end: number
   /** Where the last line begins, if it is a checkpoint of this time that the next one of its minute replaces. */
   #replaceable: { readonly at: number; readonly minute: number } | undefined
 
-  private constructor(file: FileHandle, end: number) {
+  private constructor(path: string, file: FileHandle, end: number) {
+    this.#path = path
     this.#file = file
     this.#end = end
   }
 
   /** Removes a part of a line at the end, which a killed process left. */
   static async open(folder: string): Promise<History> {
-    const file = await open(join(folder, HISTORY), 'a+', 0o600)
+    const path = join(folder, HISTORY)
+    const file = await open(path, 'a+', 0o600)
     const bytes = await file.readFile()
     const end = bytes.lastIndexOf(0x0a) + 1
     if (end < bytes.length) await file.truncate(end)
-    return new History(file, end)
+    return new History(path, file, end)
   }
 
   /** Resolves when the disk has it. */
@@ -89,6 +92,12 @@ export class History {
     await this.#file.datasync()
     this.#end += line.length
     if (entry.kind === 'checkpoint' && entry.why === 'time') this.#replaceable = { at, minute }
+  }
+
+  /** False once somebody has deleted the file, or put another one in its place. */
+  async isInPlace(): Promise<boolean> {
+    const found = await stat(this.#path).catch(() => undefined)
+    return found?.ino === (await this.#file.stat()).ino
   }
 
   close(): Promise<void> {

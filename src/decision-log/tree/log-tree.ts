@@ -163,6 +163,7 @@ class TreeKeeper {
   }
 
   async #attempt(why: CheckpointReason): Promise<FollowedPlace> {
+    if (this.#open && !(await this.#open.history.isInPlace())) await this.close()
     const isNew = this.#open === undefined
     this.#open ??= await this.#take()
     if (!this.#open) return 'at the end'
@@ -292,9 +293,11 @@ class TreeKeeper {
     const history = opened.adopt(await History.open(this.#folder), (one) => one.close())
     const { key, keySince, tiles } = known ?? (await this.#makeOwn(history))
     const tree = new GrowingTree(tiles.size, endsOf(tiles))
-    const starts = known ? await this.#readStarts() : [0]
-    const follower = await followerAfter(this.#options.file, newestLeaves(tiles))
+    const noted = known ? await this.#readStarts() : [0]
+    const firsts = await firstLeaves(this.#folder, tiles, noted ?? [])
+    const { follower, hasNewest } = await followerAfter(this.#options.file, newestLeaves(tiles), firsts)
     opened.move()
+    const starts = hasNewest ? noted : undefined
     const made = { lock, history, tree, follower, key, keySince, starts }
     return { ...made, signed: tree.size, keptElsewhere: undefined, partial: tree.partial(), unwritten: [] }
   }
@@ -360,22 +363,50 @@ function newestLeaves(tiles: TileTree): ReadonlySet<TreeHash> {
   return new Set(Array.from({ length: count }, (_, at) => tiles.leaf(tiles.size - count + at)))
 }
 
-/** Goes on after the last of these leaves; at the beginning of the oldest file if none of the files has one. */
-async function followerAfter(log: string, leaves: ReadonlySet<TreeHash>): Promise<LogFollower> {
+/** Of the files whose hashes are kept. */
+async function firstLeaves(folder: string, tiles: TileTree, starts: readonly number[]): Promise<ReadonlySet<TreeHash>> {
+  const minimum = await minimumOf(folder)
+  const kept = starts.filter((start) => start >= minimum && start < tiles.size)
+  return new Set(kept.map((start) => tiles.leaf(start)))
+}
+
+interface FoundPlace {
+  readonly follower: LogFollower
+  readonly hasNewest: boolean
+}
+
+/**
+ * Goes on after the last of the newest leaves. If somebody moved these away or cut them, after the newest file whose first
+ * leaf is known, else at the beginning of the oldest file.
+ */
+async function followerAfter(
+  log: string,
+  newest: ReadonlySet<TreeHash>,
+  firsts: ReadonlySet<TreeHash>,
+): Promise<FoundPlace> {
   const files = await filesOfLog(log)
-  if (leaves.size > 0) {
-    for (const file of files.toReversed()) {
-      const handle = await open(file)
-      const end = await endOfLast(handle, leaves).catch(async (error) => {
-        await handle.close()
-        throw error
-      })
-      if (end !== undefined) return new LogFollower(log, end, handle)
-      await handle.close()
-    }
+  for (const file of newest.size > 0 ? files.toReversed() : []) {
+    await using opened = new AsyncDisposableStack()
+    const handle = opened.use(await open(file))
+    const end = await endOfLast(handle, newest)
+    const found = end ?? (await endOfKnown(handle, firsts))
+    if (found === undefined) continue
+    opened.move()
+    return { follower: new LogFollower(log, found, handle), hasNewest: end !== undefined }
   }
   const [oldest] = files
-  return new LogFollower(log, 0, oldest === undefined ? undefined : await open(oldest))
+  const handle = oldest === undefined ? undefined : await open(oldest)
+  return { follower: new LogFollower(log, 0, handle), hasNewest: newest.size === 0 }
+}
+
+/** Of a file that begins with one of these leaves. */
+async function endOfKnown(handle: FileHandle, firsts: ReadonlySet<TreeHash>): Promise<number | undefined> {
+  let last: number | undefined
+  for await (const { line, end } of linesWithEnds(handle)) {
+    if (last === undefined && !firsts.has(leafOf(line))) return undefined
+    last = end
+  }
+  return last
 }
 
 /** Mostly they are near the end. */

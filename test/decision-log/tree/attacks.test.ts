@@ -233,6 +233,39 @@ describe('a signed log', () => {
     })
   })
 
+  for (const isCut of [false, true]) {
+    it(`signs no record twice after its newest file was ${isCut ? 'deleted' : 'moved away'} while no server ran`, async () => {
+      await writeFile(log, linesFrom(0, 300))
+      const tree = start()
+      await until(async () => (await sizeSigned()) === 300)
+      await rename(log, `${log}.1`)
+      await writeFile(log, linesFrom(300, 300))
+      await until(async () => (await sizeSigned()) === 600)
+      await tree.close()
+      const moved = join(folder, 'moved')
+      await rename(log, moved)
+      if (isCut) await writeFile(`${log}.1`, linesFrom(0, 20))
+      await writeFile(log, linesFrom(600, 10))
+      await start().close()
+      const files = isCut ? [`${log}.1`, log] : [`${log}.1`, moved, log]
+      const { whole, newer, faults } = await verifyLog(files, treeFolder(log), await history())
+      expect([whole, newer]).to.deep.equal(isCut ? [30, 0] : [610, 0])
+      expect(faults).to.deep.equal(isCut ? [{ kind: 'missing', from: 20, to: 599, isEnd: false }] : [])
+    })
+  }
+
+  it('is signed anew when somebody deletes its tree while it grows', async () => {
+    await writeFile(log, linesFrom(0, 20))
+    const tree = start()
+    await until(async () => (await sizeSigned()) === 20)
+    await rename(treeFolder(log), join(folder, 'deleted'))
+    await appendFile(log, linesFrom(20, 20))
+    await until(async () => (await sizeSigned()) === 40)
+    await tree.close()
+    expect(events.filter(({ kind }) => kind === 'signs').length).to.equal(2)
+    expect(await verifyLog([log], treeFolder(log), await history())).to.deep.include({ whole: 40, faults: [] })
+  })
+
   it('leaves no file open when its key can not be written: a handle that is collected ends the process', async function () {
     if (process.platform !== 'linux') this.skip()
     await writeFile(log, linesFrom(0, 20))
@@ -268,6 +301,10 @@ describe('a signed log', () => {
       report: (event) => events.push(event),
       everyMs: 10,
     })
+  }
+
+  async function sizeSigned(): Promise<number> {
+    return (await history().catch(() => undefined))?.checkpoints.at(-1)?.size ?? 0
   }
 
   async function history(file = log) {
