@@ -9,6 +9,7 @@ import { filesOfLog } from '../decision-log/log-files.ts'
 import { recordText } from '../decision-log/record-line.ts'
 import { print, printResult } from '../present/print.ts'
 import { openOutbox } from '../server/parts/open-store.ts'
+import { whileOpen } from '../store/errors.ts'
 import { databaseExists } from '../store/open.ts'
 import { existing, LOG } from './decision-log.ts'
 import { TEXT_OR_JSON, withHelp } from './options.ts'
@@ -111,8 +112,12 @@ async function readGiven(file: string): Promise<string> {
 async function noteInDatabase(origin: string): Promise<string | undefined> {
   const config = readConfig(environment())
   if (!databaseExists(config.database)) return undefined
-  const { outbox, close } = await openOutbox(config)
-  return outbox.checkpointOf(origin).finally(close)
+  const { unreadDatabase } = await import('../tools/log-proof/tree-of-log.ts')
+  return whileOpen(
+    () => openOutbox(config),
+    ({ outbox }) => outbox.checkpointOf(origin),
+    ({ why }) => unreadDatabase(config.database.name, why),
+  )
 }
 
 async function prove(log: string | undefined, { requestId, tree }: { requestId: string; tree?: string }) {

@@ -59,6 +59,12 @@ export function databaseCheckpoint(note: string, history: SignedHistory): Outsid
   return { origin: history.origin, size, root: '', place }
 }
 
+export function unreadDatabase(name: string, why: string): ToolError {
+  return new ToolError(
+    `the newest checkpoint is in the database ${name}, which can't be read (${why}): run this with the settings and the user of the server`,
+  )
+}
+
 /** Throws ToolError unless a key of the log has signed it. */
 export function outsideCheckpoint(place: string, note: string, history: SignedHistory): OutsideCheckpoint {
   const found = keptElsewhere(note, history)

@@ -126,6 +126,15 @@ describe('a decision log that its server signs', () => {
     }
   })
 
+  it('says in one sentence that the database with its newest checkpoint is not reached', async () => {
+    const { code, stdout, stderr } = await sallyport(['decisions', 'verify', log], {
+      env: { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' },
+    })
+    expect(stderr).to.match(/^sallyport: the newest checkpoint is in the database .+, which can't be read \(.+\): run /)
+    expect(stderr.trim().split('\n').length).to.equal(1)
+    expect([code, stdout]).to.deep.equal([2, ''])
+  })
+
   it('proves a record to whoever has a key of it, without the log', async () => {
     const { code, stdout: proof, stderr } = await run('prove', '--request-id', `urn:uuid:${id.toUpperCase()}`)
     expect(code, stderr).to.equal(0)
