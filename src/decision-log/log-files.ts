@@ -33,7 +33,14 @@ async function identifiedFilesOfLog(file: string): Promise<readonly IdentifiedFi
 export async function openFilesOfLog(file: string): Promise<readonly FileHandle[]> {
   for (;;) {
     const files = await identifiedFilesOfLog(file)
-    const handles = (await Promise.all(files.map(({ name }) => openIfThere(name)))).filter((one) => one !== undefined)
+    const outcomes = await Promise.allSettled(files.map(({ name }) => openIfThere(name)))
+    const handles = outcomes.flatMap((one) => (one.status === 'fulfilled' && one.value ? [one.value] : []))
+    const failed = outcomes.find((one) => one.status === 'rejected')
+    if (failed) {
+      // A handle that nobody closes ends the process when it is collected.
+      await Promise.all(handles.map((handle) => handle.close()))
+      throw failed.reason
+    }
     const opened = await Promise.all(handles.map(async (handle) => (await handle.stat()).ino))
     if (
       isDeepStrictEqual(

@@ -1,8 +1,11 @@
 /** What somebody tries who can write the log and its tree, and what a careless operator does to them. */
+import { once } from 'node:events'
 import { appendFile, cp, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { openFilesOfLog } from '../../../src/decision-log/log-files.ts'
 import { GrowingTree } from '../../../src/decision-log/tree/growing-tree.ts'
 import { leafOf } from '../../../src/decision-log/tree/leaf.ts'
 import { type LogKey, makeKey, readKey } from '../../../src/decision-log/tree/log-key.ts'
@@ -273,10 +276,29 @@ describe('a signed log', () => {
     const tree = start()
     await until(() => events.some(({ kind }) => kind === 'failing'))
     await tree.close()
+    expect(await openFiles()).to.deep.equal([])
+  })
+
+  it('leaves none of its files open when one of them can not be opened', async function () {
+    if (process.platform !== 'linux') this.skip()
+    await writeFile(log, linesFrom(20, 20))
+    await writeFile(`${log}.1`, linesFrom(0, 20))
+    const all = await openFilesOfLog(log)
+    expect((await openFiles()).length).to.equal(2)
+    await Promise.all(all.map((one) => one.close()))
+    // No process can open a socket, root neither.
+    const socket = createServer().listen(`${log}.2`)
+    await once(socket, 'listening')
+    expect(await openFilesOfLog(log).catch(({ code }) => code)).to.equal('ENXIO')
+    expect(await openFiles()).to.deep.equal([])
+    socket.close()
+  })
+
+  async function openFiles(): Promise<readonly string[]> {
     const numbers = await readdir('/proc/self/fd')
     const files = await Promise.all(numbers.map((one) => readlink(`/proc/self/fd/${one}`).catch(() => '')))
-    expect(files.filter((file) => file.startsWith(folder))).to.deep.equal([])
-  })
+    return files.filter((file) => file.startsWith(folder))
+  }
 
   /** As its server would, from the first record on. */
   async function signAnew(lines: readonly string[], { verifier: { name: origin }, sign }: LogKey): Promise<void> {
