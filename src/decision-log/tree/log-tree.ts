@@ -4,14 +4,14 @@
  * for it, and the lines of several processes that share a log are in one tree.
  */
 import { randomBytes } from 'node:crypto'
-import { type FileHandle, open, rename } from 'node:fs/promises'
+import { type FileHandle, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { replaceFile } from '../../base/files/durable-file.ts'
 import { makeFolder } from '../../base/files/make-folder.ts'
 import type { LogCheckpoints } from '../../store/contract.ts'
 import { type FileLock, lockFile } from '../../store/sql/file-lock.ts'
-import { filesOfLog, LogFollower, linesWithEnds } from '../log-files.ts'
+import { LogFollower, linesWithEnds, openFilesOfLog } from '../log-files.ts'
 import { GrowingTree } from './growing-tree.ts'
 import {
   type CheckpointReason,
@@ -384,19 +384,22 @@ async function followerAfter(
   newest: ReadonlySet<TreeHash>,
   firsts: ReadonlySet<TreeHash>,
 ): Promise<FoundPlace> {
-  const files = await filesOfLog(log)
-  for (const file of newest.size > 0 ? files.toReversed() : []) {
-    await using opened = new AsyncDisposableStack()
-    const handle = opened.use(await open(file))
-    const end = await endOfLast(handle, newest)
-    const found = end ?? (await endOfKnown(handle, firsts))
-    if (found === undefined) continue
-    opened.move()
-    return { follower: new LogFollower(log, found, handle), hasNewest: end !== undefined }
+  // All at one moment: a rotation during the look would hide the file that has the place.
+  const handles = await openFilesOfLog(log)
+  let chosen: FileHandle | undefined
+  try {
+    for (const handle of newest.size > 0 ? handles.toReversed() : []) {
+      const end = await endOfLast(handle, newest)
+      const found = end ?? (await endOfKnown(handle, firsts))
+      if (found === undefined) continue
+      chosen = handle
+      return { follower: new LogFollower(log, found, handle), hasNewest: end !== undefined }
+    }
+    chosen = handles[0]
+    return { follower: new LogFollower(log, 0, chosen), hasNewest: newest.size === 0 }
+  } finally {
+    await Promise.all(handles.filter((handle) => handle !== chosen).map((handle) => handle.close()))
   }
-  const [oldest] = files
-  const handle = oldest === undefined ? undefined : await open(oldest)
-  return { follower: new LogFollower(log, 0, handle), hasNewest: newest.size === 0 }
 }
 
 /** Of a file that begins with one of these leaves. */
