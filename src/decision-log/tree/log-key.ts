@@ -66,6 +66,11 @@ interface Announcement {
   readonly signed: Checkpoint
 }
 
+/** A tree that is put aside signs nothing any more. */
+export async function removeKeys(folder: string): Promise<void> {
+  for (const name of [KEY, NEXT_KEY]) await rm(join(folder, name), { force: true })
+}
+
 /** The key that this note announces; undefined if the key before it hasn't signed it. */
 export function announcedKey(note: string, before: VerifierKey): Announcement | undefined {
   const [title, size, root, text, ...rest] = openNote(note, before)?.split('\n') ?? []

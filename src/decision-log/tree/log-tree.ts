@@ -22,7 +22,7 @@ import {
   writeNewest,
 } from './history.ts'
 import { leafOf } from './leaf.ts'
-import { changeKey, type LogKey, makeKey, readKey } from './log-key.ts'
+import { changeKey, type LogKey, makeKey, readKey, removeKeys } from './log-key.ts'
 import type { TreeHash } from './merkle.ts'
 import { readIfThere } from './read-if-there.ts'
 import { keptElsewhere, signedHistory } from './signed-history.ts'
@@ -231,8 +231,13 @@ class TreeKeeper {
     if (kept.signed === 0 || kept.keptElsewhere === kept.signed) return
     const { signed } = kept
     const newest = await readNewest(this.#folder)
-    if (newest) await this.#options.database.keepCheckpoint(kept.key.verifier.name, newest.note)
-    kept.keptElsewhere = signed
+    if (!newest) return
+    // A database that doesn't answer is told elsewhere; the next round tries again.
+    const isKept = await this.#options.database.keepCheckpoint(kept.key.verifier.name, newest.note).then(
+      () => true,
+      () => false,
+    )
+    if (isKept) kept.keptElsewhere = signed
   }
 
   async #writeTiles(kept: OpenTree): Promise<void> {
@@ -285,6 +290,7 @@ class TreeKeeper {
     if (entries.length > 0 && !known) {
       const aside = `${this.#folder}.${this.#options.now().toISOString().replaceAll(':', '')}`
       await rename(this.#folder, aside)
+      await removeKeys(aside)
       // The next round begins anew.
       throw new TreePutAside(aside)
     }

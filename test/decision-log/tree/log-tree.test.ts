@@ -27,6 +27,7 @@ describe('the tree of a log', () => {
   let events: LogTreeEvent[]
   let trees: LogTree[]
   let inDatabase: Map<string, string>
+  let isDatabaseDown: boolean
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
@@ -36,6 +37,7 @@ describe('the tree of a log', () => {
     events = []
     trees = []
     inDatabase = new Map()
+    isDatabaseDown = false
   })
   afterEach(async () => {
     await Promise.all(trees.map((tree) => tree.close()))
@@ -240,6 +242,10 @@ describe('the tree of a log', () => {
       'the tree of the decision log was damaged, or is an older copy; it is kept as',
     )
     expect((await readdir(folder)).filter((name) => name.startsWith('decisions.log.tree')).length).to.equal(2)
+    const [aside = ''] = (await readdir(folder)).filter((name) => name.startsWith('decisions.log.tree.'))
+    expect(await readdir(join(folder, aside)))
+      .to.include('checkpoints')
+      .and.not.include('key.pem')
     expect(await verdict()).to.include({ whole: 300, first: 0 })
   })
 
@@ -258,6 +264,20 @@ describe('the tree of a log', () => {
     await until(async () => events.at(-1)?.kind === 'working')
     await tree.close()
     expect(await verdict()).to.include({ whole: 603 })
+  })
+
+  it('is signed while the database does not answer, and kept there when it does again', async () => {
+    await writeFile(log, lines(3))
+    const tree = start()
+    await signed()
+    isDatabaseDown = true
+    await appendFile(log, lines(3))
+    await signed()
+    expect(events.filter(({ kind }) => kind === 'failing')).to.deep.equal([])
+    isDatabaseDown = false
+    await until(() => [...inDatabase.values()].some((note) => note.includes('\n6\n')))
+    await tree.close()
+    expect(await verdict()).to.include({ whole: 6 })
   })
 
   it('keeps one checkpoint of each minute, and those of key changes, rotations and stops', async () => {
@@ -459,7 +479,10 @@ describe('the tree of a log', () => {
       keep,
       database: {
         checkpointOf: async (name) => inDatabase.get(name),
-        keepCheckpoint: async (name, note) => void inDatabase.set(name, note),
+        keepCheckpoint: async (name, note) => {
+          if (isDatabaseDown) throw new Error('the database is down')
+          inDatabase.set(name, note)
+        },
       },
       instance: '3000',
       now: () => new Date(now),
