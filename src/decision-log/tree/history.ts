@@ -1,5 +1,5 @@
 /** What a log has signed, oldest first: a line of JSON for its first key, each change of its key, and checkpoints. */
-import { type FileHandle, open, stat } from 'node:fs/promises'
+import { type FileHandle, open, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { replaceFile } from '../../base/files/durable-file.ts'
 import { isObject } from '../../base/is-object.ts'
@@ -18,8 +18,9 @@ type SignedEntry = Extract<HistoryEntry, { kind: 'checkpoint' }>
 
 export type CheckpointReason = 'time' | 'rotation' | 'stop'
 
-/** Of the checkpoints for `time`, the last one of each minute stays. */
+/** Of the checkpoints for `time`, the last one of each minute stays; of days that are over, of each hour. */
 const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
 
 /** Undefined for a line that is none. */
 function entryIn(line: string): HistoryEntry | undefined {
@@ -59,7 +60,7 @@ export async function writeNewest(folder: string, note: string): Promise<void> {
 
 export class History {
   readonly #path: string
-  readonly #file: FileHandle
+  #file: FileHandle
   #end: number
   /** Where the last line begins, if it is a checkpoint of this time that the next one of its minute replaces. */
   #replaceable: { readonly at: number; readonly minute: number } | undefined
@@ -94,6 +95,21 @@ export class History {
     if (entry.kind === 'checkpoint' && entry.why === 'time') this.#replaceable = { at, minute }
   }
 
+  /** The announcement of each key has the root of its moment, so those of before need no checkpoint of each minute. */
+  async thin(beforeMs: number): Promise<void> {
+    const lines = (await readFile(this.#path, 'utf8')).split('\n').slice(0, -1)
+    const entries = lines.map(entryIn)
+    const kept = lines.filter((_, at) => !isFollowedInItsHour(entries[at], entries[at + 1], beforeMs))
+    if (kept.length === lines.length) return
+    const text = kept.map((line) => `${line}\n`).join('')
+    await replaceFile(this.#path, text, 0o600)
+    const before = this.#file
+    this.#file = await open(this.#path, 'a+', 0o600)
+    this.#end = Buffer.byteLength(text)
+    this.#replaceable = undefined
+    await before.close()
+  }
+
   /** False once somebody has deleted the file, or put another one in its place. */
   async isInPlace(): Promise<boolean> {
     const found = await stat(this.#path).catch(() => undefined)
@@ -103,4 +119,14 @@ export class History {
   close(): Promise<void> {
     return this.#file.close()
   }
+}
+
+function isFollowedInItsHour(
+  entry: HistoryEntry | undefined,
+  next: HistoryEntry | undefined,
+  beforeMs: number,
+): boolean {
+  if (entry?.kind !== 'checkpoint' || next?.kind !== 'checkpoint') return false
+  const [time, nextTime] = [Date.parse(entry.time), Date.parse(next.time)]
+  return nextTime < beforeMs && Math.floor(time / HOUR_MS) === Math.floor(nextTime / HOUR_MS)
 }

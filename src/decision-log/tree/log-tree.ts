@@ -269,6 +269,7 @@ class TreeKeeper {
       throw error
     }
     kept.keySince = now.getTime()
+    await kept.history.thin(now.getTime() - DAY_MS)
   }
 
   /** Undefined while another process keeps the tree. */

@@ -266,6 +266,34 @@ describe('the tree of a log', () => {
     expect(await verdict()).to.include({ whole: 603 })
   })
 
+  it('keeps a checkpoint of each hour of days that are over, and is whole', async () => {
+    await writeFile(log, lines(1))
+    const tree = start()
+    await signed()
+    for (let minute = 0; minute < 90; minute++) {
+      now += 60_000
+      await appendFile(log, lines(1))
+      await signed()
+    }
+    const minutes = (await history()).checkpoints.length
+    expect(minutes).to.be.at.least(90)
+    for (let day = 0; day < 2; day++) {
+      now += DAY_MS
+      await appendFile(log, lines(1))
+      await signed()
+    }
+    await tree.close()
+    const { checkpoints, keys, unsigned } = await history()
+    expect(checkpoints.length).to.be.within(4, 8)
+    expect(keys.length).to.equal(3)
+    expect(unsigned).to.deep.equal([])
+    const { faults, whole } = await verdict()
+    expect({ faults, whole }).to.deep.equal({ faults: [], whole: written })
+    // It goes on with the rewritten file.
+    await start().close()
+    expect((await history()).unsigned).to.deep.equal([])
+  })
+
   it('is signed while the database does not answer, and kept there when it does again', async () => {
     await writeFile(log, lines(3))
     const tree = start()
