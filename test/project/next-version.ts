@@ -22,7 +22,7 @@ export async function packNextVersion({ folder, env }: Installed): Promise<NextV
   const [major = 0, minor = 0] = present.split('.').map(Number)
   const version = `${major}.${minor + 1}.0`
   await edit('package.json', `"version": "${present}"`, `"version": "${version}"`)
-  await edit('dist/decide/grants/direct.js', 'return naming.length > 0', 'return naming.length > 1')
+  await edit('dist/decide/grants/direct.js', 'return naming.length>0', 'return naming.length>1')
   await edit('CHANGELOG.md', '\n## ', `\n## ${version}\n\nAn upgrade must know:\n\n- One rule is\n  not enough.\n\n## `)
   const { stdout, stderr } = await ranIn(folder, env, ['npm', 'pack', '--json', '--pack-destination', folder, next])
   if (stdout === '') throw new Error(`the next version can't be packed: ${stderr}`)
