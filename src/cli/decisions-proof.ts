@@ -132,7 +132,7 @@ async function prove(log: string | undefined, { requestId, tree }: { requestId: 
 async function verifyProof(file: string, { key, format }: { key: string; format: 'text' | 'json' }): Promise<void> {
   const { givenKey } = await import('../tools/log-proof/tree-of-log.ts')
   const { readProof } = await import('../tools/log-proof/proof.ts')
-  const proven = readProof(await readFile(file, 'utf8'), givenKey(key))
+  const proven = readProof(await readGiven(file), givenKey(key))
   if (typeof proven === 'string') {
     printResult(format, { proven: false, reason: proven }, `not proven: ${proven}\n`)
     setExitCode(1)

@@ -20,7 +20,7 @@ interface RedisNodes {
 
 export interface SentinelPlace extends RedisNodes {
   readonly kind: 'sentinel'
-  /** By which the Sentinels know the primary. */
+  /** The name that the Sentinels know the primary by. */
   readonly name: string
   readonly db: number
   /** At the Sentinels. */

@@ -10,7 +10,7 @@ const HISTORY = 'checkpoints'
 export type HistoryEntry =
   /** The first key, as its text. */
   | { readonly time: string; readonly kind: 'key'; readonly key: string }
-  /** The note by which a key announces the next one. */
+  /** The note with which a key announces the next one. */
   | { readonly time: string; readonly kind: 'next-key'; readonly note: string }
   | { readonly time: string; readonly kind: 'checkpoint'; readonly why: CheckpointReason; readonly note: string }
 
@@ -22,7 +22,7 @@ export type CheckpointReason = 'time' | 'rotation' | 'stop'
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 
-/** Undefined for a line that is none. */
+/** Undefined for a line that is no entry. */
 function entryIn(line: string): HistoryEntry | undefined {
   try {
     const entry: unknown = JSON.parse(line)
@@ -35,7 +35,7 @@ function entryIn(line: string): HistoryEntry | undefined {
   }
 }
 
-/** Undefined if there is none; in it, in place of a damaged line. Throws the errors of the file system. */
+/** Undefined without a history. A damaged line is undefined, too. Throws the errors of the file system. */
 export async function historyEntries(folder: string): Promise<readonly (HistoryEntry | undefined)[] | undefined> {
   const text = await readIfThere(join(folder, HISTORY))
   // The last line may be one that is being written.
@@ -45,7 +45,7 @@ export async function historyEntries(folder: string): Promise<readonly (HistoryE
 /** Where the newest checkpoint stands, as C2SP's tlog-tiles names it. */
 const NEWEST = 'checkpoint'
 
-/** It may be older than the history if a process was killed, and newer if the disk was full. Undefined if there is none. */
+/** Older than the history if a process was killed, and newer if the disk was full. Undefined before the first one. */
 export async function readNewest(folder: string): Promise<SignedEntry | undefined> {
   const file = join(folder, NEWEST)
   const note = await readIfThere(file)

@@ -16,7 +16,7 @@ export interface SignedHistory {
   readonly origin: string
   /** Of the log, the first one first: each has signed the next one. */
   readonly keys: readonly VerifierKey[]
-  /** The notes by which each key but the first was announced. */
+  /** The notes that announced each key but the first. */
   readonly announcements: readonly string[]
   /** With sizes that don't shrink; also those that an announcement has. */
   readonly checkpoints: readonly SignedCheckpoint[]
