@@ -177,7 +177,8 @@ export class LogFollower implements AsyncDisposable {
 
   /**
    * Whole lines that aren't empty. `next file`: all lines of a file are read, and what comes is of another one; `file was
-   * moved`: alike, and the old one has left the log. `file is shorter`: somebody has cut it, and it is read again.
+   * moved`: alike, and the old one has left the log. `file was rewritten`: cut, or emptied, and perhaps grown again; what
+   * comes is of its beginning.
    */
   async next(): Promise<FollowedLines> {
     this.#handle ??= await openIfThere(this.#file)

@@ -32,7 +32,7 @@ export async function makeKey(folder: string, origin: string): Promise<LogKey> {
   return signerOf(origin, await writeKey(join(folder, KEY)))
 }
 
-/** Undefined if there is none, or another text. `announced`: the newest key in the history (`keyText`). */
+/** Undefined without a key, and for another text. `announced`: the newest key in the history (`keyText`). */
 export async function readKey(folder: string, origin: string, announced: string): Promise<LogKey | undefined> {
   const next = await keyIn(join(folder, NEXT_KEY))
   // The process ended between the announcement and the change.
@@ -44,8 +44,8 @@ export async function readKey(folder: string, origin: string, announced: string)
 }
 
 /**
- * `announce` takes the note by which the old key signs the new one, and the tree of this moment: whoever reads the new
- * key later must keep to that tree. Then the old one is erased.
+ * `announce` takes a note with the new key and the tree of this moment, signed by the old key: whoever reads the new key
+ * later must keep to that tree. Then the old one is erased.
  */
 export async function changeKey(
   folder: string,

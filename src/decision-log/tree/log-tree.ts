@@ -4,14 +4,15 @@
  * for it, and the lines of several processes that share a log are in one tree.
  */
 import { randomBytes } from 'node:crypto'
-import { type FileHandle, rename } from 'node:fs/promises'
+import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { replaceFile } from '../../base/files/durable-file.ts'
 import { makeFolder } from '../../base/files/make-folder.ts'
 import type { LogCheckpoints } from '../../store/contract.ts'
 import { type FileLock, lockFile } from '../../store/sql/file-lock.ts'
-import { LogFollower, linesWithEnds, openFilesOfLog } from '../log-files.ts'
+import type { LogFollower } from '../log-files.ts'
+import { findPlace } from './find-place.ts'
 import { GrowingTree } from './growing-tree.ts'
 import {
   type CheckpointReason,
@@ -21,9 +22,8 @@ import {
   readNewest,
   writeNewest,
 } from './history.ts'
-import { leafOf } from './leaf.ts'
 import { changeKey, type LogKey, makeKey, readKey, removeKeys } from './log-key.ts'
-import type { TreeHash } from './merkle.ts'
+import { leafHash, type TreeHash } from './merkle.ts'
 import { readIfThere } from './read-if-there.ts'
 import { keptElsewhere, signedHistory } from './signed-history.ts'
 import { type Checkpoint, checkpointText, keyText } from './signed-note.ts'
@@ -39,8 +39,6 @@ import {
 } from './tiles.ts'
 
 const EVERY_MS = 1000
-/** More than a log gets within a second. */
-const NEAR_BYTES = 4 * 1024 * 1024
 /** A server that stops doesn't wait for all of an old log. */
 const LAST_ROUND_MS = 5000
 const DAY_MS = 86_400_000
@@ -192,7 +190,7 @@ class TreeKeeper {
       if (lines === 'nothing new') break
       if (lines === 'next file' || lines === 'file was moved') await this.#beginFile(kept, lines === 'next file')
       else if (lines === 'file was rewritten') return 'lost the place'
-      else for (const line of lines) kept.tree.add(leafOf(line))
+      else for (const line of lines) kept.tree.add(leafHash(line))
       // Requests go first.
       await setImmediate()
     }
@@ -301,8 +299,9 @@ class TreeKeeper {
     const { key, keySince, tiles } = known ?? (await this.#makeOwn(history))
     const tree = new GrowingTree(tiles.size, endsOf(tiles))
     const noted = known ? await this.#readStarts() : [0]
-    const firsts = await firstLeaves(this.#folder, tiles, noted ?? [])
-    const { follower, hasNewest } = await followerAfter(this.#options.file, newestLeaves(tiles), firsts)
+    // The hashes of the newest records are always kept.
+    const minimum = Math.min(await minimumOf(this.#folder), tiles.startOfLastTile)
+    const { follower, hasNewest } = await findPlace(this.#options.file, { tiles, minimum, starts: noted ?? [] })
     opened.move()
     const starts = hasNewest ? noted : undefined
     const made = { lock, history, tree, follower, key, keySince, starts }
@@ -324,7 +323,7 @@ class TreeKeeper {
 
   /** Undefined if it doesn't fit itself. */
   async #readOwn(entries: readonly (HistoryEntry | undefined)[]): Promise<OwnTree | undefined> {
-    // A year has half a million checkpoints, and a signature takes a tenth of a millisecond.
+    // A day has a thousand checkpoints, and a signature takes a tenth of a millisecond.
     const needed = entries.filter((entry, at) => entry?.kind !== 'checkpoint' || at === entries.length - 1)
     const history = signedHistory(needed, await readNewest(this.#folder))
     const newestKey = history?.keys.at(-1)
@@ -362,72 +361,4 @@ function endsOf(tiles: TileTree): readonly (readonly TreeHash[])[] {
   const ends: (readonly TreeHash[])[] = []
   for (let level = 0; TILE_HASHES ** level <= tiles.size; level++) ends.push(tiles.partial(level))
   return ends
-}
-
-/** Some, because the very last line may have been changed while no process ran. */
-function newestLeaves(tiles: TileTree): ReadonlySet<TreeHash> {
-  const count = Math.min(tiles.size, TILE_HASHES)
-  return new Set(Array.from({ length: count }, (_, at) => tiles.leaf(tiles.size - count + at)))
-}
-
-/** Of the files whose hashes are kept. */
-async function firstLeaves(folder: string, tiles: TileTree, starts: readonly number[]): Promise<ReadonlySet<TreeHash>> {
-  const minimum = await minimumOf(folder)
-  const kept = starts.filter((start) => start >= minimum && start < tiles.size)
-  return new Set(kept.map((start) => tiles.leaf(start)))
-}
-
-interface FoundPlace {
-  readonly follower: LogFollower
-  readonly hasNewest: boolean
-}
-
-/**
- * Goes on after the last of the newest leaves. If somebody moved these away or cut them, after the newest file whose first
- * leaf is known, else at the beginning of the oldest file.
- */
-async function followerAfter(
-  log: string,
-  newest: ReadonlySet<TreeHash>,
-  firsts: ReadonlySet<TreeHash>,
-): Promise<FoundPlace> {
-  // All at one moment: a rotation during the look would hide the file that has the place.
-  const handles = await openFilesOfLog(log)
-  let chosen: FileHandle | undefined
-  try {
-    for (const handle of newest.size > 0 ? handles.toReversed() : []) {
-      const end = await endOfLast(handle, newest)
-      const found = end ?? (await endOfKnown(handle, firsts))
-      if (found === undefined) continue
-      chosen = handle
-      return { follower: new LogFollower(log, found, handle), hasNewest: end !== undefined }
-    }
-    chosen = handles[0]
-    return { follower: new LogFollower(log, 0, chosen), hasNewest: newest.size === 0 }
-  } finally {
-    await Promise.all(handles.filter((handle) => handle !== chosen).map((handle) => handle.close()))
-  }
-}
-
-/** Of a file that begins with one of these leaves. */
-async function endOfKnown(handle: FileHandle, firsts: ReadonlySet<TreeHash>): Promise<number | undefined> {
-  let last: number | undefined
-  for await (const { line, end } of linesWithEnds(handle)) {
-    if (last === undefined && !firsts.has(leafOf(line))) return undefined
-    last = end
-  }
-  return last
-}
-
-/** Mostly they are near the end. */
-async function endOfLast(handle: FileHandle, leaves: ReadonlySet<TreeHash>): Promise<number | undefined> {
-  const { size } = await handle.stat()
-  const near = Math.max(0, size - NEAR_BYTES)
-  return (await endAmong(handle, near, leaves)) ?? (near > 0 ? endAmong(handle, 0, leaves) : undefined)
-}
-
-async function endAmong(handle: FileHandle, from: number, leaves: ReadonlySet<TreeHash>): Promise<number | undefined> {
-  let found: number | undefined
-  for await (const { line, end } of linesWithEnds(handle, from)) if (leaves.has(leafOf(line))) found = end
-  return found
 }

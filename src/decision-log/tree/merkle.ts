@@ -40,7 +40,7 @@ function pairs(hashes: readonly TreeHash[]): readonly TreeHash[] {
   return above
 }
 
-/** The hash of the leaves from `start` to before `end`, of which there is at least one. */
+/** The hash of the leaves from `start` to before `end`; at least one. */
 type RangeRoot = (start: number, end: number) => TreeHash
 
 /** The largest power of two below `count`, which is at least 2. */

@@ -1,14 +1,13 @@
 /**
  * The proof that a record is in a log, as a text that needs neither the log nor its server: C2SP's tlog-proof
- * (https://c2sp.org/tlog-proof), with the record and the notes by which the log's keys announced each other as its extra
+ * (https://c2sp.org/tlog-proof), with the record, and the notes in which the log's keys announced each other, as its extra
  * data.
  */
 import { isObject } from '../../base/is-object.ts'
 import { parseRecord } from '../../decision-log/decision-record.ts'
 import { linesToTheEnd, openFilesOfLog } from '../../decision-log/log-files.ts'
-import { leafOf } from '../../decision-log/tree/leaf.ts'
 import { announcedKey } from '../../decision-log/tree/log-key.ts'
-import { isIncluded } from '../../decision-log/tree/merkle.ts'
+import { isIncluded, leafHash } from '../../decision-log/tree/merkle.ts'
 import type { SignedHistory } from '../../decision-log/tree/signed-history.ts'
 import {
   base64,
@@ -44,7 +43,7 @@ export async function proveRecord(
   const line = await lineOf(id, log)
   const newest = checkpoints.findLast(({ isAnnouncement }) => !isAnnouncement)
   const tree = new TileTree(folder, newest?.size ?? 0)
-  const leaf = leafOf(line)
+  const leaf = leafHash(line)
   const minimum = await minimumOf(folder)
   let index = tree.size - 1
   while (index >= minimum && tree.leaf(index) !== leaf) index -= 1
@@ -90,7 +89,7 @@ export function readProof(text: string, key: VerifierKey): ProvenRecord | string
   const { size, root } = checkpoint
   const proven = { line: extra.line, index: Number(index), checkpoint }
   return isIncluded(
-    leafOf(extra.line),
+    leafHash(extra.line),
     { index: proven.index, size, root },
     hashes.map((one) => one ?? ''),
   )

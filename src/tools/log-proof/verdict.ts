@@ -72,14 +72,16 @@ function faultText(fault: LogFault, checkpoints: readonly SignedCheckpoint[]): s
       return `${fault.place}: added: nobody signed this line`
     case 'missing': {
       const which = fault.from === fault.to ? `record ${fault.from}` : `records ${fault.from} to ${fault.to}`
-      return `missing: ${which}, ${fault.isEnd ? 'the end of what was signed' : between(fault.from, checkpoints)}`
+      return `missing: ${which}, ${fault.isEnd ? 'the last that were signed' : between(fault.from, checkpoints)}`
     }
     case 'cut':
       return `cut: ${fault.checkpoint.place} has a checkpoint of ${count(fault.checkpoint.size, 'record')}, and the tree has fewer: the log was cut with its tree, or both are an older copy`
     case 'rewritten':
       return `rewritten: the tree says otherwise about the records that ${checkpointName(fault.checkpoint)} signed`
     case 'tile':
-      return `${fault.path}: damaged: restore it from a copy of the tree`
+      return `${fault.path}: damaged, so no record was compared: restore it from a copy of the tree`
+    case 'stopped':
+      return `stopped: too many faults; nothing from record ${fault.record} on was compared`
     case 'unsigned':
       return `checkpoints:${fault.line}: no key of the log signed this line, or it is damaged`
   }

@@ -1,8 +1,7 @@
 /** Compares the lines of a decision log with the tree that its server signed, and says what isn't as it was written. */
 import { open } from 'node:fs/promises'
 import { linesToTheEnd } from '../../decision-log/log-files.ts'
-import { leafOf } from '../../decision-log/tree/leaf.ts'
-import type { TreeHash } from '../../decision-log/tree/merkle.ts'
+import { leafHash, type TreeHash } from '../../decision-log/tree/merkle.ts'
 import type { SignedCheckpoint, SignedHistory } from '../../decision-log/tree/signed-history.ts'
 import { minimumOf, TileTree, UnusableTile } from '../../decision-log/tree/tiles.ts'
 import type { OutsideCheckpoint } from './tree-of-log.ts'
@@ -18,8 +17,10 @@ export type LogFault =
   | { readonly kind: 'rewritten'; readonly checkpoint: SignedCheckpoint | OutsideCheckpoint }
   /** The log was cut with its tree: a checkpoint that stands elsewhere has signed more records. */
   | { readonly kind: 'cut'; readonly checkpoint: OutsideCheckpoint }
-  /** Nobody can say more about the records of this file of hashes. */
+  /** Without this file of hashes, no record could be compared. */
   | { readonly kind: 'tile'; readonly path: string }
+  /** Too many faults: nothing from this record on was compared. */
+  | { readonly kind: 'stopped'; readonly record: number }
   /** A line of the history that is damaged or that the log's key hasn't signed. */
   | { readonly kind: 'unsigned'; readonly line: number }
 
@@ -30,7 +31,7 @@ export interface LogVerdict {
   readonly first: number | undefined
   /** Lines after the newest checkpoint: nothing is signed about them yet. */
   readonly newer: number
-  /** The newest checkpoint, also one that another place kept. */
+  /** The newest checkpoint of the tree. */
   readonly newest: SignedCheckpoint | undefined
   readonly faults: readonly LogFault[]
 }
@@ -84,7 +85,7 @@ async function compareLines(files: readonly string[], comparison: LineComparison
     let number = 0
     for await (const line of linesToTheEnd(handle)) {
       number += 1
-      if (!comparison.take(leafOf(line), `${file}:${number}`)) return comparison.end()
+      if (!comparison.take(leafHash(line), `${file}:${number}`)) return comparison.stopped()
     }
   }
   return comparison.end()
@@ -128,6 +129,18 @@ class LineComparison {
 
   end(): Omit<LogVerdict, 'newest'> {
     this.#settle(this.#next ?? this.#minimum, this.#tree.size, true)
+    return this.#verdict()
+  }
+
+  /** Whatever comes may be there, or not. */
+  stopped(): Omit<LogVerdict, 'newest'> {
+    const record = Math.min((this.#next ?? this.#minimum) + this.#unplaced.length, this.#tree.size)
+    this.#settle(this.#next ?? this.#minimum, record)
+    this.#faults.push({ kind: 'stopped', record })
+    return this.#verdict()
+  }
+
+  #verdict(): Omit<LogVerdict, 'newest'> {
     return { whole: this.#whole, first: this.#first, newer: this.#newer, faults: this.#faults }
   }
 

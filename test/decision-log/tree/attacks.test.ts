@@ -1,15 +1,27 @@
 /** What somebody tries who can write the log and its tree, and what a careless operator does to them. */
 import { once } from 'node:events'
-import { appendFile, cp, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, writeFile } from 'node:fs/promises'
+import {
+  appendFile,
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { openFilesOfLog } from '../../../src/decision-log/log-files.ts'
 import { GrowingTree } from '../../../src/decision-log/tree/growing-tree.ts'
-import { leafOf } from '../../../src/decision-log/tree/leaf.ts'
 import { type LogKey, makeKey, readKey } from '../../../src/decision-log/tree/log-key.ts'
 import { type LogTree, type LogTreeEvent, startLogTree, treeFolder } from '../../../src/decision-log/tree/log-tree.ts'
+import { leafHash } from '../../../src/decision-log/tree/merkle.ts'
 import { checkpointText, keyText } from '../../../src/decision-log/tree/signed-note.ts'
 import { writeTile } from '../../../src/decision-log/tree/tiles.ts'
 import { databaseCheckpoint, historyOf, pinnedKey } from '../../../src/tools/log-proof/tree-of-log.ts'
@@ -211,12 +223,11 @@ describe('a signed log', () => {
       await start().close()
       const file = join(treeFolder(log), name)
       await rename(file, join(folder, 'elsewhere')).catch(() => undefined)
-      // A folder in its place: each read fails, for root too.
-      await mkdir(file)
+      // A link to a folder in its place: each read fails, for root too, until the file replaces it at once.
+      await symlink(folder, file)
       const tree = start()
       await until(() => events.some(({ kind }) => kind === 'failing'))
-      await removeFolder(file)
-      await rename(join(folder, 'elsewhere'), file).catch(() => undefined)
+      await rename(join(folder, 'elsewhere'), file).catch(() => rm(file))
       await until(() => events.some(({ kind }) => kind === 'working'))
       await appendFile(log, linesFrom(20, 20))
       await tree.close()
@@ -303,7 +314,7 @@ describe('a signed log', () => {
   /** As its server would, from the first record on. */
   async function signAnew(lines: readonly string[], { verifier: { name: origin }, sign }: LogKey): Promise<void> {
     const tree = new GrowingTree()
-    for (const line of lines) tree.add(leafOf(line))
+    for (const line of lines) tree.add(leafHash(line))
     for (const tile of tree.partial()) await writeTile(treeFolder(log), tile)
     const note = sign(checkpointText({ origin, size: tree.size, root: tree.root() }))
     await writeHistory(log, { kind: 'checkpoint', why: 'time', note })

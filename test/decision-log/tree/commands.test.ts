@@ -116,6 +116,7 @@ describe('a decision log that its server signs', () => {
       [['verify', log, '--key', wrong], 'was signed by other keys than --key'],
       [['verify', join(folder, 'none.log')], 'there is no decision log'],
       [['prove', '--request-id', 'nobody'], 'the log has no record of the request nobody'],
+      [['verify-proof', join(folder, 'none'), '--key', key], "none can't be read (no such file or directory)"],
       [['verify', log, '--checkpoint', log], 'is no checkpoint that a key of sallyport/'],
       [['verify', log, '--checkpoint', join(folder, 'none')], "none can't be read (no such file or directory)"],
     ] as const) {

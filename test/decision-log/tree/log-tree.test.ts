@@ -212,6 +212,23 @@ describe('the tree of a log', () => {
     expect((await verdict()).faults.map(({ kind }) => kind)).to.deep.equal(['tile'])
   })
 
+  it('goes on where the log keeps less than a file of hashes', async () => {
+    const file = new LogFile({ file: log, maxBytes: 1000, keep: 1 })
+    for (let i = 0; i < 12; i++) {
+      const tree = start(log, 1)
+      for (let part = 0; part < 4; part++) {
+        file.append(lines(20))
+        await signed()
+      }
+      await tree.close()
+    }
+    file.close()
+    expect(events.filter(({ kind }) => kind === 'failing')).to.deep.equal([])
+    const { first, whole, faults } = await verdict()
+    expect(faults).to.deep.equal([])
+    expect((first ?? 0) + whole).to.equal(written)
+  })
+
   it('keeps the hashes of files that were moved away', async () => {
     await writeFile(log, lines(300))
     const tree = start(log, 1)
@@ -360,6 +377,18 @@ describe('the tree of a log', () => {
         }),
         { numRuns: runs(200, 40) },
       )
+    })
+
+    it('another log, and says where it stopped to look', async () => {
+      await writeFile(log, `${original}${linesFrom(5000, 3000)}`)
+      await start().close()
+      await writeFile(log, linesFrom(9000, 4000))
+      const { faults, whole } = await verdict()
+      expect(whole).to.equal(0)
+      expect(faults.length).to.be.within(1000, 1002)
+      expect(faults.at(-1)).to.deep.equal({ kind: 'stopped', record: 1000 })
+      // Nothing is called missing that nobody looked for.
+      expect(faults.filter(({ kind }) => kind === 'missing')).to.deep.equal([])
     })
 
     it('other bytes that a reader takes for the same text', async () => {
