@@ -50,7 +50,7 @@ export async function namesAt({ place, before, ...folders }: NamesAsked): Promis
 function placeIn(text: string): Place {
   const { file, line, column } = /^(?<file>.+):(?<line>\d{1,9}):(?<column>\d{1,9})$/.exec(text)?.groups ?? {}
   if (file !== undefined) return { file, line: Number(line), column: Number(column) }
-  throw new ToolError(`${text} is no place: write FILE:LINE:COLUMN, like policies/policy.csv:12:4`)
+  throw new ToolError(`${text} is no place: write FILE:LINE:COLUMN, like policies/policy.csv:23:4`)
 }
 
 /** Behind the last character of a line, too. */

@@ -10,7 +10,7 @@ export function declareNames(policy: Command): void {
 
 Exit code: 0, or 2 when it could not run.`,
     examples: [
-      'policy names policies/policy.csv:12:4',
+      'policy names policies/policy.csv:23:4',
       'policy names new/views.yaml:3:9 --policies new --before policies',
     ],
   })
