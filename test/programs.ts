@@ -19,6 +19,7 @@ const PACKAGES = {
   pgbouncer: 'pgbouncer',
   podman: 'podman',
   postgres: 'postgresql',
+  promtool: 'prometheus',
   'redis-server': 'redis-server',
   runc: 'runc',
   script: 'bsdutils',
