@@ -194,6 +194,52 @@ describe('the console among hostile names and lost connections', () => {
     await close()
   })
 
+  it('takes all that was typed when the focus leaves the editor, and when the page is left', async () => {
+    const { page, troubles, close } = await openConsole(browser, server)
+    page.on('dialog', (dialog) => void dialog.accept())
+    // The pause after which what was typed counts by itself never ends.
+    await page.addInitScript(`(() => {
+      const { setTimeout } = window
+      window.setTimeout = (work, ms, ...rest) => setTimeout(work, ms === 150 ? 2 ** 31 - 1 : ms, ...rest)
+    })()`)
+    await page.goto(`${server.app.consoleUrl}/draft`)
+    await signIn(page, 'ada')
+    await typeFirst(page, '# one')
+    await page.getByText('Nothing is changed yet.').waitFor()
+    await page.keyboard.press('Tab')
+    await page.getByText('No request is answered in another way.').waitFor()
+    await typeFirst(page, '# two')
+    await page.getByRole('button', { name: 'Take back all changes' }).click()
+    await page.getByText('Nothing is changed yet.').waitFor()
+    expect(await page.locator('.cm-line').first().innerText()).not.to.match(/one|two/)
+    await typeFirst(page, '# three')
+    await page.getByText('Nothing is changed yet.').waitFor()
+    await page.reload()
+    await signIn(page, 'ada')
+    await page.getByRole('button', { name: 'Go on with it' }).click()
+    expect(await page.locator('.cm-line').first().innerText()).to.equal('# three')
+    expect(troubles).to.deep.equal([])
+    await close()
+  })
+
+  it('is told by a step that runs out of time, with what it has asked', async () => {
+    const { page, close } = await openConsole(browser, server, { as: 'ada', path: '/draft' })
+    await page.getByText('Nothing is changed yet.').waitFor()
+    let message = ''
+    await page
+      .getByText('never')
+      .first()
+      .waitFor({ timeout: 1 })
+      .catch((error: Error) => {
+        message = error.message
+      })
+    expect(message).to.contain('Timeout 1ms exceeded')
+    expect(message).to.match(/draft shows\n(?:.*\n)*status: Nothing is changed yet\./)
+    expect(message).to.contain('GET /policy/v1/files: 200')
+    expect(message.match(/and has asked/g)).to.have.length(1)
+    await close()
+  })
+
   it('offers a draft again after a reload and the sign-in, to the same person alone, and keeps no token', async () => {
     const { page, troubles, close } = await openConsole(browser, server, { as: 'ada', path: '/draft' })
     page.on('dialog', (dialog) => void dialog.accept())

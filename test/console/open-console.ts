@@ -2,6 +2,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { DEMO_PASSWORD } from '../../src/server/parts/demo.ts'
 import type { TestServer } from '../server.ts'
+import { explainTimeouts } from './what-is-shown.ts'
 
 interface OpenedConsole {
   readonly page: Page
@@ -32,6 +33,7 @@ export async function openConsole(
   const context = await browser.newContext({ viewport, colorScheme })
   context.setDefaultTimeout(ONLY_A_FAULT_MS)
   const page = await context.newPage()
+  explainTimeouts(page)
   const troubles: string[] = []
   page.on('pageerror', (error) => troubles.push(error.message))
   page.on('console', (message) => {

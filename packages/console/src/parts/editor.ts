@@ -41,6 +41,8 @@ const LOOK = EditorView.theme({
 export function createEditor({ place, label, text, tellNames, onChange }: EditorOptions): Editor {
   let timer = 0
   const tell = () => {
+    if (timer === 0) return
+    clearTimeout(timer)
     timer = 0
     onChange(view.state.doc.toString())
   }
@@ -66,10 +68,14 @@ export function createEditor({ place, label, text, tellNames, onChange }: Editor
         EditorView.updateListener.of(({ docChanged }) => {
           if (docChanged) tellSoon()
         }),
+        // What comes next, e.g. a button, counts on all that was typed.
+        EditorView.domEventHandlers({ blur: tell }),
         LOOK,
       ],
     }),
   })
+  // Before others ask there whether anything was typed.
+  window.addEventListener('beforeunload', tell, true)
   return {
     showFindings: (findings) => {
       view.dispatch(
@@ -86,8 +92,8 @@ export function createEditor({ place, label, text, tellNames, onChange }: Editor
       view.focus()
     },
     remove: () => {
-      if (timer !== 0) tell()
-      clearTimeout(timer)
+      tell()
+      window.removeEventListener('beforeunload', tell, true)
       view.destroy()
     },
   }
