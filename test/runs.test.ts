@@ -1,6 +1,10 @@
 /** The few inputs of `npm test` are enough to meet what a random test counts, or it fails. */
+import { readFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { ROOT } from './command.ts'
 import { drawing, soak } from './runs.ts'
 
 describe('a random test that counts what it met', () => {
@@ -42,5 +46,13 @@ describe('a random test that counts what it met', () => {
       () => undefined,
     )
     expect(failed).to.be.instanceOf(Error)
+  })
+})
+
+describe('the priority of tests', () => {
+  it('is no higher than that of questions to a server, which would get no time beside three of them', () => {
+    const [, niceness] =
+      /^const NICENESS = (\d+)$/m.exec(readFileSync(join(ROOT, 'src/cli/question-process.ts'), 'utf8')) ?? []
+    expect(getPriority()).to.be.at.least(Number(niceness))
   })
 })
