@@ -11,6 +11,7 @@ import { packPolicy } from '../src/decide/rules/rule-table.ts'
 import type { Snapshot } from '../src/decide/snapshot.ts'
 import { revisionOf } from '../src/policy/policy-files.ts'
 import type { Resources } from '../src/resources/resource.ts'
+import { readTarget } from '../src/resources/routing/request-target.ts'
 import { wholeAccess } from '../src/server/openapi/access.ts'
 import { makeDocument } from '../src/server/openapi/document.ts'
 import type { PolicyOrigin } from '../src/server/openapi/parameters.ts'
@@ -146,9 +147,10 @@ function gatewayAsks(pathname: string): boolean {
   return pathname.startsWith('/access/v1/forward/')
 }
 
-/** As the server reads it: nothing is normalised. */
-function pathOf(target: string): string {
-  return target.replace(/^https?:\/\/[^/?#]+/i, '').split('?')[0] ?? ''
+/** As the server reads it: nothing is normalised, and a faulty target is no operation's. */
+function pathOf(text: string): string {
+  const target = readTarget(text)
+  return 'path' in target ? target.path : ''
 }
 
 /** An id is one segment, whatever is in it. */

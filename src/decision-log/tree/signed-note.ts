@@ -84,8 +84,8 @@ export function checkpointText({ origin, size, root }: Checkpoint): string {
 export function readCheckpoint(text: string): Checkpoint | undefined {
   const [origin, size, root, ...rest] = text.split('\n')
   const hashed = fromBase64(root ?? '')
-  if (!origin || !/^(?:0|[1-9]\d{0,14})$/.test(size ?? '') || hashed === undefined || rest.join('') !== '')
-    return undefined
+  const isWhole = rest.length === 1 && rest[0] === ''
+  if (!origin || !/^(?:0|[1-9]\d{0,14})$/.test(size ?? '') || hashed === undefined || !isWhole) return undefined
   return { origin, size: Number(size), root: hashed }
 }
 

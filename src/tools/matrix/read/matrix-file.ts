@@ -204,8 +204,9 @@ export function readTable(source: SourceFile, report: Reporter): readonly TableR
   })
 }
 
+/** Inside quotes, a character separates nothing. */
 function separatorOf(text: string): Separator {
-  const [line = ''] = text.split('\n', 1)
+  const [line = ''] = text.replaceAll(/"[^"]*"/g, '').split('\n', 1)
   return line.split(';').length > line.split(',').length ? ';' : ','
 }
 
