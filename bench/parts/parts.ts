@@ -5,6 +5,7 @@ import { decisions } from './decisions.ts'
 import { guardedGet } from './guarded-get.ts'
 import { limiters } from './limiters.ts'
 import { migrate } from './migrate.ts'
+import { openLoop } from './open-loop.ts'
 import type { Part } from './part.ts'
 import { postgres } from './postgres.ts'
 import { redisLimits } from './redis-limits.ts'
@@ -15,6 +16,7 @@ import { store } from './store.ts'
 
 export const PARTS: readonly Part[] = [
   guardedGet,
+  openLoop,
   budget,
   access,
   redisLimits,
