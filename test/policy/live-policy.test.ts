@@ -39,4 +39,38 @@ describe('the policy in force', () => {
     expect(policy.active.snapshot).not.to.equal(snapshot)
     await removeFolder(directory)
   })
+
+  it('is never replaced by files that were read before its own', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'sallyport-'))
+    await cp(join(ROOT, 'policies'), directory, { recursive: true })
+    const resources = await loadResources(join(ROOT, 'schemas'))
+    const parsing = Promise.withResolvers<void>()
+    const slow = Promise.withResolvers<void>()
+    const parsed: string[] = []
+    const policy = await LivePolicy.open({
+      source: policyFolderSource(directory),
+      resources,
+      observe: () => undefined,
+      parse: async (files) => {
+        const text = files['policy.csv']?.text ?? ''
+        parsed.push(text.trimEnd().split('\n').at(-1) ?? '')
+        parsing.resolve()
+        if (text.endsWith('# older\n')) await slow.promise
+        return packPolicy(parsePolicy(files, resources))
+      },
+    })
+    const file = join(directory, 'policy.csv')
+    await appendFile(file, '# older\n')
+    const older = policy.reload()
+    await parsing.promise
+    await appendFile(file, '# newer\n')
+    const newer = policy.reload()
+    // Time enough for the newer one to overtake, if it may.
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    slow.resolve()
+    await Promise.all([older, newer])
+    expect(parsed).to.deep.equal(['# older', '# newer'])
+    expect(policy.sources.files['policy.csv']?.text.endsWith('# newer\n')).to.equal(true)
+    await removeFolder(directory)
+  })
 })

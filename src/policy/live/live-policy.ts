@@ -60,6 +60,7 @@ export class LivePolicy {
    * policy.csv had the last line `# end of policy` at least once: from then on, a file without it counts as cut off.
    */
   #endKnown: boolean
+  #loading: Promise<PolicyFolder | undefined> = Promise.resolve(undefined)
   readonly #reportEnd: () => void
 
   private constructor(
@@ -147,15 +148,22 @@ export class LivePolicy {
 
   /**
    * Loads the files of the source, all of them or the requested parts, if they are valid. Returns the folder that rules
-   * were read from, because the path may lead to another folder before and after. Never rejects.
+   * were read from, because the path may lead to another folder before and after. Never rejects. Rules are loaded in turn:
+   * what an earlier call has read must not replace what a later one has read.
    */
-  async reload(parts: LoadedParts<boolean> = ALL): Promise<PolicyFolder | undefined> {
+  reload(parts: LoadedParts<boolean> = ALL): Promise<PolicyFolder | undefined> {
+    // A block doesn't wait for rules, which may take long to load.
+    if (!parts.rules) return this.#load(parts)
+    this.#loading = this.#loading.then(() => this.#load(parts))
+    return this.#loading
+  }
+
+  async #load(parts: LoadedParts<boolean>): Promise<PolicyFolder | undefined> {
     const refused = this.faults.length > 0
     const reading = parts.rules ? await this.#source.read() : undefined
     const blocked = parts.blocked ? await this.#attempt('blocked', () => this.#blockedOf(reading)) : undefined
     const rules = reading ? await this.#attempt('rules', () => this.#rulesOf(reading)) : undefined
-    const taken = this.#take(rules, blocked)
-    if (!taken && refused && this.faults.length === 0) {
+    if (!this.#take(rules, blocked) && refused && this.faults.length === 0) {
       this.#observe({ kind: 'recovered', revision: this.#active.revision })
     }
     return reading?.place
