@@ -42,14 +42,14 @@ const MATRIX_ROOMS = [
 /** Code lines of each room: what was reached, rounded up to the next fifty. Lower one whenever its room gets smaller. */
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
-  cli: 4700,
-  tools: 29500,
+  cli: 4750,
+  tools: 29600,
   server: 10900,
   analysis: 4950,
   config: 620,
   identity: 2800,
   migrations: 850,
-  'decision-log': 2250,
+  'decision-log': 2350,
   limits: 1100,
   store: 8300,
   policy: 3300,

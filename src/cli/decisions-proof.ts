@@ -1,4 +1,4 @@
-/** sallyport decisions verify, prove and verify-proof: whether a decision log is as its server has signed it. */
+/** sallyport decisions verify, erase, prove and verify-proof: a decision log as its server has signed it. */
 import { readFile } from 'node:fs/promises'
 import { Argument, type Command, Option } from 'commander'
 import { environment, setExitCode } from '../base/command-process.ts'
@@ -17,6 +17,8 @@ import { TEXT_OR_JSON, withHelp } from './options.ts'
 const KEY = '--key <text>'
 const TREE = new Option('--tree <folder>', "the folder with the log's tree (<log>.tree)")
 
+const LOGS = new Argument('[logs...]', 'decision log files (DECISION_LOG_FILE, <DATA_DIR>/decisions.log)')
+
 const CHECKPOINT = new Option(
   '--checkpoint <file...>',
   'copies of the file `checkpoint` that you kept elsewhere: the log must still have their records',
@@ -33,7 +35,7 @@ Exit code: 0, or 1 when a record isn't as it was signed, or 2 when the command c
       'decisions verify archive/decisions.log-20261201 data/decisions.log --key "$(cat log-key.txt)"',
     ],
   })
-    .addArgument(new Argument('[logs...]', 'decision log files (DECISION_LOG_FILE, <DATA_DIR>/decisions.log)'))
+    .addArgument(LOGS)
     .addOption(TREE)
     .option(
       KEY,
@@ -42,6 +44,18 @@ Exit code: 0, or 1 when a record isn't as it was signed, or 2 when the command c
     .addOption(CHECKPOINT)
     .addOption(TEXT_OR_JSON)
     .action(verify)
+  withHelp(decisions.command('erase'), {
+    about:
+      'erase what the log knows of a person: who asked, and facts that name the person; the log and all proofs still verify',
+    note: `An erased value is gone for good. Facts of others' requests are erased as a whole if one of their values is the id.
+Name moved files before the log, and unpack them first. The older files of a log (LOG.1, LOG.2, …) are erased too.`,
+    examples: ['decisions erase --subject alice --dry-run', 'decisions erase --subject alice'],
+  })
+    .addArgument(LOGS)
+    .requiredOption('--subject <id>', 'the id of the person')
+    .option('--dry-run', 'only say what would be erased')
+    .addOption(TEXT_OR_JSON)
+    .action(erase)
   withHelp(decisions.command('prove'), {
     about: "print a proof that a request's record is in the log; it needs neither the log nor the server",
     note: 'The proof has the whole record in it.',
@@ -78,7 +92,7 @@ async function verify(logs: readonly string[], { tree, key, checkpoint, format }
   )
   const { verifyLog } = await import('../tools/log-proof/verify-log.ts')
   const { verdictJson, verdictText } = await import('../tools/log-proof/verdict.ts')
-  const named = logs.length > 0 ? await Promise.all(logs.map(existing)) : [await existing(undefined)]
+  const named = await existingLogs(logs)
   const folder = await treeOf(named.at(-1) ?? '', tree)
   const look = async () => {
     // The tree has each checkpoint before the database has it.
@@ -99,6 +113,25 @@ async function verify(logs: readonly string[], { tree, key, checkpoint, format }
   const { verdict, history, vouching } = found
   printResult(format, verdictJson(verdict, history, vouching), verdictText(verdict, history, vouching))
   if (verdict.faults.length > 0) setExitCode(1)
+}
+
+async function existingLogs(logs: readonly string[]): Promise<readonly string[]> {
+  return logs.length > 0 ? Promise.all(logs.map(existing)) : [await existing(undefined)]
+}
+
+interface EraseFlags {
+  readonly subject: string
+  readonly dryRun?: true
+  readonly format: 'text' | 'json'
+}
+
+async function erase(logs: readonly string[], flags: EraseFlags): Promise<void> {
+  const { subject, format } = flags
+  const dryRun = flags.dryRun ?? false
+  const { erasePerson, erasureText } = await import('../tools/log-proof/erase.ts')
+  const erasure = await erasePerson(await existingLogs(logs), subject, { dryRun })
+  printResult(format, { subject, dryRun, ...erasure }, erasureText(erasure, subject, dryRun))
+  if (erasure.unsealed > 0) setExitCode(1)
 }
 
 async function readGiven(file: string): Promise<string> {

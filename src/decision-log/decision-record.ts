@@ -60,6 +60,13 @@ export interface DecisionRecord {
   readonly cut?: true | undefined
   /** For a refusal by a limit: how many alike it stands for, itself included, since the last one that was recorded. */
   readonly repeated?: number | undefined
+  /** The salts of the personal parts (sealed-line.ts): of who asked, and of what is known. */
+  readonly sealed?: string | undefined
+  readonly sealedFacts?: string | undefined
+  /** Erased: who asked (address, subject, credential, sign-in). Reads as if masked. */
+  readonly erased?: string | undefined
+  /** Erased: what is known (object id, facts, questions, searches, ids of a migration). Reads as if the facts were cut. */
+  readonly erasedFacts?: string | undefined
   /** For a write, its number in the outbox, which grows in the order of the commits. */
   readonly write?: number | undefined
 }
@@ -117,7 +124,14 @@ const REQUIRED = ['time', 'requestId', 'method', 'outcome', 'status'] as const
 /** Undefined for a line that a crash cut off, or for a line of another program. */
 export function parseRecord(line: string): DecisionRecord | undefined {
   const value = parseMembers(line)
-  return value && unusableMember(value, REQUIRED) === undefined ? (value as unknown as DecisionRecord) : undefined
+  if (!value || unusableMember(value, REQUIRED) !== undefined) return undefined
+  const { erased, erasedFacts, ...record } = value as unknown as DecisionRecord
+  if (erased === undefined && erasedFacts === undefined) return record
+  return {
+    ...record,
+    ...(erased !== undefined && { erased, subject: MASKED, address: MASKED }),
+    ...(erasedFacts !== undefined && { erasedFacts, objectId: MASKED, cut: true }),
+  }
 }
 
 /** The members of a JSON object; undefined for other text. */

@@ -30,10 +30,10 @@ async function identifiedFilesOfLog(file: string): Promise<readonly IdentifiedFi
 }
 
 /** The existing files, oldest first and all open, so that a rotation during a read hides no file. */
-export async function openFilesOfLog(file: string): Promise<readonly FileHandle[]> {
+export async function openFilesOfLog(file: string, flags: 'r' | 'r+' = 'r'): Promise<readonly FileHandle[]> {
   for (;;) {
     const files = await identifiedFilesOfLog(file)
-    const outcomes = await Promise.allSettled(files.map(({ name }) => openIfThere(name)))
+    const outcomes = await Promise.allSettled(files.map(({ name }) => openIfThere(name, flags)))
     const handles = outcomes.flatMap((one) => (one.status === 'fulfilled' && one.value ? [one.value] : []))
     const failed = outcomes.find((one) => one.status === 'rejected')
     if (failed) {
@@ -53,9 +53,9 @@ export async function openFilesOfLog(file: string): Promise<readonly FileHandle[
   }
 }
 
-async function openIfThere(name: string): Promise<FileHandle | undefined> {
+async function openIfThere(name: string, flags: 'r' | 'r+' = 'r'): Promise<FileHandle | undefined> {
   try {
-    return await open(name, 'r')
+    return await open(name, flags)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
@@ -106,14 +106,14 @@ export async function* readLinesBackwards(file: FileHandle, end?: number): Async
 export async function* linesWithEnds(
   file: FileHandle,
   from = 0,
-): AsyncGenerator<{ readonly line: string; readonly end: number }> {
+): AsyncGenerator<{ readonly line: string; readonly start: number; readonly end: number }> {
   let rest = Buffer.alloc(0)
   let offset = from
   for (let bytes = await readFrom(file, from); bytes.length > 0; bytes = await readFrom(file, offset + rest.length)) {
     const all = Buffer.concat([rest, bytes])
     let begun = 0
     for (let at = all.indexOf(0x0a); at >= 0; at = all.indexOf(0x0a, begun)) {
-      if (at > begun) yield { line: lineText(all.subarray(begun, at)), end: offset + at + 1 }
+      if (at > begun) yield { line: lineText(all.subarray(begun, at)), start: offset + begun, end: offset + at + 1 }
       begun = at + 1
     }
     offset += begun
@@ -259,7 +259,7 @@ function wholeLines(bytes: Buffer): readonly string[] {
 }
 
 /** Bytes that are no UTF-8 get a text that no other bytes have: of two lines that differ, the texts must differ. */
-function lineText(bytes: Buffer): string {
+export function lineText(bytes: Buffer): string {
   return isUtf8(bytes) ? bytes.toString('utf8') : `\0${bytes.toString('latin1')}`
 }
 

@@ -2,6 +2,7 @@
  * Writes a decision record as a line of the log. Callers choose much of a record's content, so a line is bounded: parts
  * that would be too long are omitted, and the record says so (`cut`). Also writes a record as a line for people.
  */
+import { randomBytes } from 'node:crypto'
 import { printable } from '../present/quote.ts'
 import { type AskedRecord, cutName, type DecisionRecord } from './decision-record.ts'
 
@@ -14,18 +15,30 @@ const LONGEST_BATCH = 512 * 1024
 /** Line ends of other readers than JSON's (U+0085, U+2028, U+2029), and codes that a terminal obeys (C1 controls). */
 const LOUD = /[\u007f-\u009f\u2028\u2029]/g
 
-/** JSON, without the end of the line. */
+/** In characters; a commitment fits in the place of a salt and the shortest part. */
+const SALT_LENGTH = 32
+const SALTS_BYTES = (2 * SALT_LENGTH * 3) / 4
+
+/** JSON, without the end of the line. What is personal comes last, in two parts with their seals (sealed-line.ts). */
 export function recordLine(record: DecisionRecord): string {
-  const { asked, ...rest } = record
+  const { address, subject, credential, signedIn, objectId, facts, asked, searched, migrated, ...rest } = record
+  const open = JSON.stringify({ record: 'decision', ...rest })
+  const who = JSON.stringify({ address, subject, credential, signedIn })
+  const about = JSON.stringify({ objectId, searched, migrated })
+  const known = JSON.stringify({ facts })
   const questions = asked ? `,"asked":[${askedTexts(asked).join(',')}]` : ''
-  return quiet(`{"record":"decision",${boundedText(rest).slice(1, -1)}${questions}}`)
+  // Only the facts of a single decision can be long. A migration's ids can be long too, but no caller chooses them.
+  const isCut = facts !== undefined && open.length + who.length + about.length + known.length > LONGEST
+  const told = `${commaBefore(about)}${isCut ? '' : commaBefore(known)}${questions}`
+  const salts = randomBytes(SALTS_BYTES).toString('base64url')
+  const sealed = who === '{}' ? '' : `,"sealed":"${salts.slice(0, SALT_LENGTH)}"${commaBefore(who)}`
+  const sealedFacts = told === '' ? '' : `,"sealedFacts":"${salts.slice(SALT_LENGTH)}"${told}`
+  return quiet(`${open.slice(0, -1)}${isCut ? ',"cut":true' : ''}${sealed}${sealedFacts}}`)
 }
 
-/** Only the facts of a single decision can be long. A migration's ids can be long too, but no caller chooses them. */
-function boundedText(record: DecisionRecord): string {
-  const text = JSON.stringify(record)
-  if (text.length <= LONGEST || !record.facts) return text
-  return JSON.stringify({ ...record, facts: undefined, cut: true } satisfies DecisionRecord)
+/** The members of an object, to be added to another one. */
+function commaBefore(json: string): string {
+  return json === '{}' ? '' : `,${json.slice(1, -1)}`
 }
 
 /** Many questions may share their facts, which are then written once. */

@@ -57,6 +57,8 @@ describe('a decision record', () => {
         'relations',
         'rules',
         'facts',
+        'sealed',
+        'sealedFacts',
       ],
     )
   })

@@ -74,6 +74,7 @@ export async function decideAgain(replayPolicy: ReplayPolicy, record: DecisionRe
   if (stage === 'before' || stage === 'fault' || record.route === undefined) return { kind: 'unconcerned' }
   // No rule was evaluated, and applying a candidate lifts no block.
   if (record.problem === 'blocked') return { kind: 'unconcerned' }
+  if (record.erasedFacts !== undefined) return undecidable('its facts were erased')
   if (record.cut) return undecidable('the record was too long to hold its facts')
   const request = requestOf(replayPolicy.resources, record)
   if (typeof request === 'string') return undecidable(request)

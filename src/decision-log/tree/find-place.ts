@@ -1,6 +1,7 @@
 /** Where the tree of a log goes on reading: behind the newest line that it has. */
 import type { FileHandle } from 'node:fs/promises'
 import { LogFollower, linesWithEnds, openFilesOfLog } from '../log-files.ts'
+import { signedText } from '../sealed-line.ts'
 import { leafHash, type TreeHash } from './merkle.ts'
 import { TILE_HASHES, type TileTree } from './tiles.ts'
 
@@ -61,7 +62,7 @@ export async function findPlace(log: string, signed: SignedLeaves): Promise<Foun
 async function endOfKnown(handle: FileHandle, firsts: ReadonlySet<TreeHash>): Promise<number | undefined> {
   let last: number | undefined
   for await (const { line, end } of linesWithEnds(handle)) {
-    if (last === undefined && !firsts.has(leafHash(line))) return undefined
+    if (last === undefined && !firsts.has(leafHash(signedText(line)))) return undefined
     last = end
   }
   return last
@@ -76,6 +77,6 @@ async function endOfLast(handle: FileHandle, leaves: ReadonlySet<TreeHash>): Pro
 
 async function endAmong(handle: FileHandle, from: number, leaves: ReadonlySet<TreeHash>): Promise<number | undefined> {
   let found: number | undefined
-  for await (const { line, end } of linesWithEnds(handle, from)) if (leaves.has(leafHash(line))) found = end
+  for await (const { line, end } of linesWithEnds(handle, from)) if (leaves.has(leafHash(signedText(line)))) found = end
   return found
 }

@@ -12,6 +12,7 @@ import { makeFolder } from '../../base/files/make-folder.ts'
 import type { LogCheckpoints } from '../../store/contract.ts'
 import { type FileLock, lockFile } from '../../store/sql/file-lock.ts'
 import type { LogFollower } from '../log-files.ts'
+import { signedText } from '../sealed-line.ts'
 import { findPlace } from './find-place.ts'
 import { GrowingTree } from './growing-tree.ts'
 import {
@@ -190,7 +191,7 @@ class TreeKeeper {
       if (lines === 'nothing new') break
       if (lines === 'next file' || lines === 'file was moved') await this.#beginFile(kept, lines === 'next file')
       else if (lines === 'file was rewritten') return 'lost the place'
-      else for (const line of lines) kept.tree.add(leafHash(line))
+      else for (const line of lines) kept.tree.add(leafHash(signedText(line)))
       // Requests go first.
       await setImmediate()
     }

@@ -6,6 +6,7 @@
 import { isObject } from '../../base/is-object.ts'
 import { parseRecord } from '../../decision-log/decision-record.ts'
 import { linesToTheEnd, openFilesOfLog } from '../../decision-log/log-files.ts'
+import { isHalfErased, personalParts, signedText } from '../../decision-log/sealed-line.ts'
 import { announcedKey } from '../../decision-log/tree/log-key.ts'
 import { isIncluded, leafHash } from '../../decision-log/tree/merkle.ts'
 import type { SignedHistory } from '../../decision-log/tree/signed-history.ts'
@@ -43,7 +44,7 @@ export async function proveRecord(
   const line = await lineOf(id, log)
   const newest = checkpoints.findLast(({ isAnnouncement }) => !isAnnouncement)
   const tree = new TileTree(folder, newest?.size ?? 0)
-  const leaf = leafHash(line)
+  const leaf = leafHash(signedText(line))
   const minimum = await minimumOf(folder)
   let index = tree.size - 1
   while (index >= minimum && tree.leaf(index) !== leaf) index -= 1
@@ -68,6 +69,8 @@ async function lineOf(id: string, log: string): Promise<string> {
   throw new ToolError(`the log has no record of the request ${id}`)
 }
 
+const CHANGED = 'the record, its number or a hash of it was changed'
+
 export interface ProvenRecord {
   readonly line: string
   readonly index: number
@@ -88,13 +91,15 @@ export function readProof(text: string, key: VerifierKey): ProvenRecord | string
   if (!checkpoint) return 'the key has signed neither its checkpoint nor a key that did'
   const { size, root } = checkpoint
   const proven = { line: extra.line, index: Number(index), checkpoint }
+  // What stands in an erased part is signed by nobody.
+  if (personalParts(extra.line).some(isHalfErased)) return CHANGED
   return isIncluded(
-    leafHash(extra.line),
+    leafHash(signedText(extra.line)),
     { index: proven.index, size, root },
     hashes.map((one) => one ?? ''),
   )
     ? proven
-    : 'the record, its number or a hash of it was changed'
+    : CHANGED
 }
 
 /** Undefined for other data. */

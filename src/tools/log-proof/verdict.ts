@@ -13,7 +13,7 @@ interface Vouching {
 }
 
 export function verdictText(
-  { whole, first, newer, newest, faults }: LogVerdict,
+  { whole, erased, first, newer, newest, faults }: LogVerdict,
   history: SignedHistory,
   { pinned, outside }: Vouching,
 ): string {
@@ -21,6 +21,7 @@ export function verdictText(
     ...faults.map((fault) => faultText(fault, history.checkpoints)),
     `${faults.length === 0 ? 'whole' : 'not whole'}: ${count(whole, 'record')} as signed`,
   ]
+  if (erased > 0) lines.push(`  ${count(erased, 'record')} among them with erased parts (\`decisions erase\`)`)
   if (first !== undefined && first > 0)
     lines.push(`  the log begins with record ${first}: those before it are in none of these files`)
   if (newer > 0)
@@ -36,7 +37,7 @@ export function verdictText(
 }
 
 export function verdictJson(
-  { whole, first, newer, newest, faults }: LogVerdict,
+  { whole, erased, first, newer, newest, faults }: LogVerdict,
   { origin, keys, checkpoints }: SignedHistory,
   { pinned, outside }: Vouching,
 ): unknown {
@@ -44,6 +45,7 @@ export function verdictJson(
     log: origin,
     whole: faults.length === 0,
     records: whole,
+    erased,
     first: first ?? null,
     newer,
     newest: newest ? { time: newest.time, size: newest.size } : null,
@@ -80,6 +82,8 @@ function faultText(fault: LogFault, checkpoints: readonly SignedCheckpoint[]): s
       return `rewritten: the tree says otherwise about the records that ${checkpointName(fault.checkpoint)} signed`
     case 'tile':
       return `${fault.path}: damaged, so no record was compared: restore it from a copy of the tree`
+    case 'half-erased':
+      return `${fault.place}: an erasure was stopped before its end, or somebody wrote in an erased part: run the \`decisions erase\` again`
     case 'stopped':
       return `stopped: too many faults; nothing from record ${fault.record} on was compared`
     case 'unsigned':

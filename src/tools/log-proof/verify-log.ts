@@ -1,6 +1,7 @@
 /** Compares the lines of a decision log with the tree that its server signed, and says what isn't as it was written. */
 import { open } from 'node:fs/promises'
 import { linesToTheEnd } from '../../decision-log/log-files.ts'
+import { isHalfErased, personalParts, signedText } from '../../decision-log/sealed-line.ts'
 import { leafHash, type TreeHash } from '../../decision-log/tree/merkle.ts'
 import type { SignedCheckpoint, SignedHistory } from '../../decision-log/tree/signed-history.ts'
 import { minimumOf, TileTree, UnusableTile } from '../../decision-log/tree/tiles.ts'
@@ -19,6 +20,8 @@ export type LogFault =
   | { readonly kind: 'cut'; readonly checkpoint: OutsideCheckpoint }
   /** Without this file of hashes, no record could be compared. */
   | { readonly kind: 'tile'; readonly path: string }
+  /** An erasure of the record's personal parts was stopped before its end. */
+  | { readonly kind: 'half-erased'; readonly place: string }
   /** Too many faults: nothing from this record on was compared. */
   | { readonly kind: 'stopped'; readonly record: number }
   /** A line of the history that is damaged or that the log's key hasn't signed. */
@@ -27,6 +30,8 @@ export type LogFault =
 export interface LogVerdict {
   /** Records that are as they were signed. */
   readonly whole: number
+  /** Those of them that have erased parts. */
+  readonly erased: number
   /** The number of the first record in the files; undefined if they have none. */
   readonly first: number | undefined
   /** Lines after the newest checkpoint: nothing is signed about them yet. */
@@ -64,7 +69,14 @@ export async function verifyLog(
     return { ...(await compareLines(files, new LineComparison(tree, minimum, faults))), newest }
   } catch (error) {
     if (!(error instanceof UnusableTile)) throw error
-    return { whole: 0, first: undefined, newer: 0, newest, faults: [...faults, { kind: 'tile', path: error.path }] }
+    return {
+      whole: 0,
+      erased: 0,
+      first: undefined,
+      newer: 0,
+      newest,
+      faults: [...faults, { kind: 'tile', path: error.path }],
+    }
   }
 }
 
@@ -85,7 +97,7 @@ async function compareLines(files: readonly string[], comparison: LineComparison
     let number = 0
     for await (const line of linesToTheEnd(handle)) {
       number += 1
-      if (!comparison.take(leafHash(line), `${file}:${number}`)) return comparison.stopped()
+      if (!comparison.take(line, `${file}:${number}`)) return comparison.stopped()
     }
   }
   return comparison.end()
@@ -102,6 +114,7 @@ class LineComparison {
   /** The places of lines that fit no leaf, since the last one that did. */
   #unplaced: string[] = []
   #whole = 0
+  #erased = 0
   #newer = 0
 
   constructor(tree: TileTree, minimum: number, faults: readonly LogFault[]) {
@@ -111,20 +124,29 @@ class LineComparison {
   }
 
   /** False once there are too many faults. */
-  take(leaf: TreeHash, place: string): boolean {
+  take(line: string, place: string): boolean {
     if (this.#next === this.#tree.size || this.#tree.size === 0) {
       this.#newer += 1
       return true
     }
-    const index = this.#find(leaf)
+    const index = this.#find(leafHash(signedText(line)))
     if (index === undefined) this.#unplaced.push(place)
     else {
       this.#settle(this.#next ?? Math.max(this.#minimum, index - this.#unplaced.length), index)
       this.#first ??= index
       this.#next = index + 1
       this.#whole += 1
+      this.#lookForErased(line, place)
     }
     return this.#faults.length + this.#unplaced.length < MOST_FAULTS
+  }
+
+  /** An erased part has nothing but spaces: what else stood there would be signed by nobody. */
+  #lookForErased(line: string, place: string): void {
+    if (!line.includes(',"erased')) return
+    const erased = personalParts(line).filter(({ text }) => text === undefined)
+    if (erased.length > 0) this.#erased += 1
+    if (erased.some(isHalfErased)) this.#faults.push({ kind: 'half-erased', place })
   }
 
   end(): Omit<LogVerdict, 'newest'> {
@@ -141,7 +163,7 @@ class LineComparison {
   }
 
   #verdict(): Omit<LogVerdict, 'newest'> {
-    return { whole: this.#whole, first: this.#first, newer: this.#newer, faults: this.#faults }
+    return { whole: this.#whole, erased: this.#erased, first: this.#first, newer: this.#newer, faults: this.#faults }
   }
 
   /** The lines since the last leaf stand in the place of the leaves before `index`. */

@@ -1,11 +1,12 @@
-/** sallyport decisions verify, prove and verify-proof, on the log that a real server signed. */
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+/** sallyport decisions verify, erase, prove and verify-proof, on the log that a real server signed. */
+import { cp, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { erasedSeal, personalParts } from '../../../src/decision-log/sealed-line.ts'
 import { ROOT, sallyport } from '../../command.ts'
 import { removeFolder } from '../../ends-with-tests.ts'
 import { runs } from '../../runs.ts'
@@ -167,6 +168,63 @@ describe('a decision log that its server signs', () => {
       }),
       { numRuns: runs(500, 60) },
     )
+  })
+
+  it('forgets a person, and is as whole as before; proofs from before still hold, and new ones too', async () => {
+    const copy = await copied(text)
+    const own = text.split('\n').filter((line) => line.includes('"subject":"alice"')).length
+    const early = join(folder, 'early.tlog-proof')
+    await writeFile(early, (await run('prove', copy, '--request-id', id)).stdout)
+    const dry = await run('erase', copy, '--subject', 'alice', '--dry-run')
+    expect(dry.stdout).to.match(new RegExp(`^would erase: ${own} records of requests by alice, and the facts of`))
+    expect(await readFile(copy, 'utf8')).to.equal(text)
+
+    const { code, stdout, stderr } = await run('erase', copy, '--subject', 'alice', '--format', 'json')
+    expect(code, stderr).to.equal(0)
+    const erasure = JSON.parse(stdout)
+    await fits('decisions-erase', erasure)
+    expect(erasure).to.deep.include({ subject: 'alice', dryRun: false, files: 1, own, unsealed: 0, finished: 0 })
+    const left = await readFile(copy, 'utf8')
+    expect(left).not.to.contain('alice')
+    expect(left.length).to.equal(text.length)
+
+    const verified = await run('verify', copy, '--key', key, '--format', 'json')
+    await fits('decisions-verify', JSON.parse(verified.stdout))
+    expect(JSON.parse(verified.stdout)).to.deep.include({ whole: true, erased: own, faults: [] })
+    const late = join(folder, 'late.tlog-proof')
+    await writeFile(late, (await run('prove', copy, '--request-id', id)).stdout)
+    expect(await readFile(late, 'utf8')).not.to.contain('alice')
+    for (const proof of [early, late]) expect((await run('verify-proof', proof, '--key', key)).code, proof).to.equal(0)
+    const query = await run('query', copy, '--request-id', id)
+    expect(query.stdout).to.contain('***')
+    const again = JSON.parse((await run('erase', copy, '--subject', 'alice', '--format', 'json')).stdout)
+    expect(again).to.include({ own: 0, naming: 0, finished: 0 })
+  })
+
+  it('says that an erasure was stopped before its end, and ends it the next time', async () => {
+    const copy = await copied(text)
+    const lines = text.split('\n')
+    const at = lines.findIndex((line) => line.includes(id))
+    const [part] = personalParts(lines[at] ?? '')
+    if (!part) throw new Error('nothing is sealed')
+    const file = await open(copy, 'r+')
+    await file.write(erasedSeal(part), Buffer.byteLength(`${lines.slice(0, at).join('\n')}\n`) + part.offset)
+    await file.close()
+    const found = await run('verify', copy, '--format', 'json')
+    await fits('decisions-verify', JSON.parse(found.stdout))
+    expect([found.code, JSON.parse(found.stdout).faults[0].kind]).to.deep.equal([1, 'half-erased'])
+    const erased = await run('erase', copy, '--subject', 'nobody-else')
+    expect(erased.stdout).to.contain('finished: 1 record that was left half erased')
+    const verdict = await run('verify', copy)
+    expect([verdict.code, verdict.stdout]).to.deep.equal([0, verdict.stdout])
+    expect(verdict.stdout).to.contain('1 record among them with erased parts')
+  })
+
+  it('has records of an earlier version that can not be erased, and says so', async () => {
+    const older = text.replaceAll(/,"sealed(?:Facts)?":"[^"]*"/g, '')
+    const { code, stdout } = await run('erase', await copied(older), '--subject', 'alice')
+    expect(stdout).to.match(/not erased: \d+ records by an earlier version/)
+    expect(code).to.equal(1)
   })
 
   async function signedIn(file: string): Promise<number> {
