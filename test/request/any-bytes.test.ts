@@ -65,7 +65,7 @@ describe('any bytes', () => {
     const all = Buffer.from(text, 'latin1')
     const at = Math.floor(cut * all.length)
     const parts = whole ? [all] : [all.subarray(0, at), 10, all.subarray(at)]
-    const { answers, closed } = await converse(server.url, parts, { patience: 5000 })
+    const { answers, closed } = await converse(server.url, parts)
     expect(closed, text).to.equal(true)
     for (const { status } of answers) expect(status, text).to.be.oneOf(STATUSES)
   }

