@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
+import { LRUCache } from 'lru-cache'
 import { casbinPolicy } from '../src/decide/casbin/casbin.ts'
 import { packPolicy } from '../src/decide/rules/rule-table.ts'
 import type { Snapshot } from '../src/decide/snapshot.ts'
@@ -69,8 +70,8 @@ const SPOKEN = [
   'x-request-id',
 ]
 
-/** By schemas and policy: most servers have the same. */
-const checkers = new Map<string, Promise<AnswerChecker>>()
+/** By schemas and policy: most servers have the same. A document with its validators takes some megabytes. */
+const checkers = new LRUCache<string, Promise<AnswerChecker>>({ max: 24 })
 /** Folders with a policy that they didn't hold when it answered. A test that asks on would read them for each answer. */
 const absent = new Set<string>()
 const hashes = new WeakMap<Resources, string>()

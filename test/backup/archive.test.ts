@@ -11,6 +11,7 @@ import { sealed } from '../../src/tools/backup/archive/seal.ts'
 import { bytesPart, writeArchive } from '../../src/tools/backup/archive/write-archive.ts'
 import { makeKeyFile } from '../../src/tools/backup/key-file.ts'
 import { restoreArchive } from '../../src/tools/backup/restore.ts'
+import { ANY_CHARACTER } from '../any-character.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { drawing, runs } from '../runs.ts'
 
@@ -269,7 +270,11 @@ describe('the names of parts', () => {
   it('lead to one file of one group, whatever they are', () => {
     fc.assert(
       fc.property(
-        fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^keys\/.*$/), fc.stringMatching(/^database\/.*$/)),
+        fc.oneof(
+          fc.string({ unit: ANY_CHARACTER }),
+          fc.stringMatching(/^keys\/.*$/),
+          fc.stringMatching(/^database\/.*$/),
+        ),
         (name) => {
           const place = placeOfPart(name)
           if (!place) return

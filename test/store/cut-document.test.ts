@@ -2,6 +2,7 @@
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import { MemberCutter } from '../../src/store/lists/member-cutter.ts'
+import { ANY_CHARACTER } from '../any-character.ts'
 
 type Cut = (text: string, fields: ReadonlySet<string>) => string
 
@@ -15,7 +16,7 @@ const marks = fc.array(
 )
 const text = fc.oneof(
   marks.map((parts) => parts.join('')),
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: ANY_CHARACTER }),
 )
 const number = fc.oneof(fc.double(), fc.constantFrom(0, -0, 1e21, -1.5e-7, 2 ** 53, 5e-324, 1.7976931348623157e308))
 const { value } = fc.letrec((tie) => ({

@@ -6,13 +6,14 @@ import { BY_ID } from '../../src/store/lists/selection.ts'
 import { compareSortValues } from '../../src/store/lists/sort-value.ts'
 import { keyOf, keysOf } from '../../src/store/postgres/layout/keys.ts'
 import { decodeText, encodeText, indexedText, nameOf } from '../../src/store/postgres/stored-text.ts'
+import { ANY_CHARACTER } from '../any-character.ts'
 import { ALL } from './engine.ts'
 import { change, creation, failure, RESOURCES } from './fixture.ts'
 import { createSchema } from './postgres-schemas.ts'
 
 const unit = fc.oneof(
   fc.constantFrom('\0', '\u0001', '\u0002', '\u0003', 'a', '\ud800', '\udc00', '\uffff', '😀', '0'),
-  fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+  fc.string({ unit: ANY_CHARACTER, minLength: 1, maxLength: 1 }),
 )
 const anyText = fc.string({ unit, maxLength: 12 })
 const wellFormedText = anyText.filter((text) => text.isWellFormed())

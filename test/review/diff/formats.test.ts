@@ -9,6 +9,7 @@ import fc from 'fast-check'
 import { fails, type PolicyDiff } from '../../../src/analysis/diff/compare-policies.ts'
 import { markdownText, plainText, say } from '../../../src/present/phrase.ts'
 import { DIFF_FORMATS } from '../../../src/tools/diff/formats.ts'
+import { ANY_CHARACTER } from '../../any-character.ts'
 import { removeFolder } from '../../ends-with-tests.ts'
 import { policyDiff } from './command.ts'
 import { CASES } from './edits.ts'
@@ -106,7 +107,7 @@ describe('a policy diff in JSON', () => {
 describe('a name in a policy diff', () => {
   it('stays text in markdown, whatever is in it', () => {
     fc.assert(
-      fc.property(fc.oneof(fc.string({ unit: 'binary', maxLength: 60 }), fc.constant(HOSTILE)), (name) => {
+      fc.property(fc.oneof(fc.string({ unit: ANY_CHARACTER, maxLength: 60 }), fc.constant(HOSTILE)), (name) => {
         const written = markdownText(say`${name}`)
         expect(written).to.match(/^<code>[^<>`|@*_~[\]\\\n]*<\/code>$/)
       }),
@@ -115,7 +116,7 @@ describe('a name in a policy diff', () => {
 
   it('stays on its line in a terminal, and shows what is invisible', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (name) => {
+      fc.property(fc.string({ unit: ANY_CHARACTER, maxLength: 60 }), (name) => {
         expect(plainText(say`${name}`)).to.match(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*$/u)
       }),
     )
