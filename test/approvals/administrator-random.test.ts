@@ -335,7 +335,7 @@ describe('an administrator of the database', function () {
     let total: Counts = { taken: 0, refused: 0, published: 0 }
     await drawing(
       async () => {
-        total = await draw(judgeTruly, runs(1000, 12))
+        total = await draw(judgeTruly, runs(400, 12))
       },
       () => {
         for (const count of Object.values(total)) expect(count).to.be.greaterThan(0)

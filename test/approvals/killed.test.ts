@@ -8,7 +8,7 @@ import { soak } from '../runs.ts'
 import { ApprovedPolicies, type Name } from './people.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
-const KILLS = soak(24, 4)
+const KILLS = soak(12, 3)
 
 describe('the commands of proposals, killed', function () {
   this.timeout(600_000)

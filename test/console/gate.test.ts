@@ -62,7 +62,7 @@ describe('a page of the console', () => {
           await server.stop()
         }
       }),
-      { numRuns: runs(8, 1), endOnFailure: true },
+      { numRuns: runs(4, 1), endOnFailure: true },
     )
   })
 

@@ -17,7 +17,7 @@ import { until } from '../until.ts'
 
 const LANES = 2
 /** Each kill needs a start, which takes the better part of a second. */
-const KILLS_PER_LANE = soak(100, 4) / LANES
+const KILLS_PER_LANE = soak(60, 4) / LANES
 const CONNECTIONS = 6
 const ROOT = new URL('../..', import.meta.url).pathname
 const SERVER = new URL('killed-server.ts', import.meta.url).pathname

@@ -93,7 +93,7 @@ describe('an editor with any text', () => {
           await editor.close(name)
         },
       ),
-      { numRuns: runs(200, 10) },
+      { numRuns: runs(100, 10) },
     )
   })
 

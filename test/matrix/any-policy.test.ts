@@ -273,11 +273,11 @@ p, clerk, things, read, lit, *, allow
             named += tried.named
             await removeFolder(folder)
           }),
-          { numRuns: runs(15, 1) },
+          { numRuns: runs(8, 1) },
         ),
       () => {
         expect(noticed).to.be.greaterThan(named)
-        expect(widened).to.be.greaterThan(soak(10, 0))
+        expect(widened).to.be.greaterThan(soak(5, 0))
       },
     )
   })

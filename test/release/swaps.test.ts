@@ -16,7 +16,7 @@ import { startTestServer, type TestServer } from '../server.ts'
 import { revisionIn } from './fixture.ts'
 
 const CONNECTIONS = soak(32, 4)
-const SWAPS = soak(1000, 60)
+const SWAPS = soak(400, 40)
 const PAUSE_MS = 50
 /** Only a fault takes this long. */
 const STALL_MS = 120_000

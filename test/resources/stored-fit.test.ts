@@ -167,7 +167,7 @@ describe('whether stored objects fit', () => {
             if (!pair) return
             answers[judge(...pair, { old, seeds }).verdict] += 1
           }),
-          { numRuns: runs(1500, 450) },
+          { numRuns: runs(1000, 300) },
         ),
       () => {
         expect(Math.min(...Object.values(answers)), JSON.stringify(answers)).to.be.greaterThan(20)
@@ -187,7 +187,7 @@ describe('whether stored objects fit', () => {
             answers[fit.verdict] += 1
             expect(fit.verdict, JSON.stringify(fit)).not.to.equal('unknown')
           }),
-          { numRuns: runs(3000, 600) },
+          { numRuns: runs(1500, 300) },
         ),
       () => {
         expect(Math.min(answers.fits, answers['may not fit']), JSON.stringify(answers)).to.be.greaterThan(100)

@@ -13,7 +13,7 @@ import { verifyLog } from '../../../src/tools/log-proof/verify-log.ts'
 import { removeFolder } from '../../ends-with-tests.ts'
 import { soak } from '../../runs.ts'
 
-const KILLS = soak(60, 6)
+const KILLS = soak(30, 5)
 const PROCESS = new URL('killed-tree.ts', import.meta.url).pathname
 
 describe('the tree of a log whose process is killed', () => {
