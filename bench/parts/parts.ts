@@ -10,6 +10,7 @@ import type { Part } from './part.ts'
 import { postgres } from './postgres.ts'
 import { redisLimits } from './redis-limits.ts'
 import { reload } from './reload.ts'
+import { scenarios } from './scenarios.ts'
 import { size } from './size.ts'
 import { start } from './start.ts'
 import { store } from './store.ts'
@@ -23,6 +24,7 @@ export const PARTS: readonly Part[] = [
   store,
   postgres,
   decisions,
+  scenarios,
   limiters,
   reload,
   start,
