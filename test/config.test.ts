@@ -42,6 +42,13 @@ const BAD = [
   ['DATABASE_URL', 'postgres://user:secret@db/x?sslmode=verify-full&secret=1'],
   ['DATABASE_URL', 'postgres://user:secret@localhost'],
   ['DATABASE_URL', 'postgres://user:secret@local host/x'],
+  ['DECISION_LOG_SEND', 'collector.example.com'],
+  ['DECISION_LOG_SEND', 'ftp://collector.example.com'],
+  ['DECISION_LOG_SEND', 'syslog+tcp://collector.example.com'],
+  ['DECISION_LOG_SEND', 'syslog+tls://collector.example.com/secret'],
+  ['DECISION_LOG_SEND', 'otlp+https://user:secret@collector.example.com'],
+  ['DECISION_LOG_SEND', 'https://collector.example.com/#secret'],
+  ['DECISION_LOG_SEND_HEADERS', 'authorization=secret'],
   ['DATABASE_POOL', '3'],
   ['DATABASE_POOLER', 'session'],
   ['LIMIT_INSTANCES', '0'],
@@ -79,6 +86,27 @@ describe('a setting', () => {
       expect(error?.message).to.not.include('secret')
     })
   }
+
+  it('of sending the decision log fits the others, or is refused in a sentence that says what to do', () => {
+    const send = 'https://collector.example.com/in'
+    for (const [environment, message] of [
+      [{ DECISION_LOG_SEND: send, DECISION_LOG_FILE: '-' }, /^DECISION_LOG_SEND needs a log in a file, .*; unset one/],
+      [{ DECISION_LOG_SEND: send, DECISION_LOG_SEND_HEADERS: 'secret' }, /^DECISION_LOG_SEND_HEADERS .*; set it to/],
+      [{ DECISION_LOG_SEND: send, DECISION_LOG_SEND_HEADERS: 'a=%secret' }, /^DECISION_LOG_SEND_HEADERS .*; set it to/],
+      [{ DECISION_LOG_SEND: send, DECISION_LOG_SEND_HEADERS: 'Host=secret' }, /^DECISION_LOG_SEND_HEADERS .*; set it/],
+      [{ DECISION_LOG_SEND: send, DECISION_LOG_SEND_CA: '/nowhere' }, /^DECISION_LOG_SEND_CA names \/nowhere, which/],
+      [{ DECISION_LOG_SEND: send, DECISION_LOG_SEND_CERT: 'README.md' }, /CERT and DECISION_LOG_SEND_KEY belong tog/],
+      [{ DECISION_LOG_SEND: 'syslog+tls://a', DECISION_LOG_SEND_HEADERS: 'a=b' }, /HEADERS is set, but syslog has no/],
+      [{ DECISION_LOG_SEND: 'http://a', DECISION_LOG_SEND_CA: 'README.md' }, /^DECISION_LOG_SEND has no TLS, but/],
+    ] as const) {
+      const error = refusalOf(environment)
+      expect(error?.name).to.equal('ConfigError')
+      expect(error?.message, JSON.stringify(environment)).to.match(message)
+      expect(error?.message).not.to.include('secret')
+    }
+    const { decisionLog } = readConfig({ DECISION_LOG_SEND: 'syslog+tls://collector.example.com' })
+    expect(decisionLog.send?.url.href).to.equal('tls://collector.example.com:6514')
+  })
 
   it('repeats no key, password or token that somebody has given in its place', async () => {
     const { privateKey } = generateKeyPairSync('ed25519')

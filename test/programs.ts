@@ -21,6 +21,7 @@ const PACKAGES = {
   postgres: 'postgresql',
   promtool: 'prometheus',
   'redis-server': 'redis-server',
+  rsyslogd: 'rsyslog-gnutls',
   runc: 'runc',
   script: 'bsdutils',
   'ssh-agent': 'openssh-client',

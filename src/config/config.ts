@@ -2,12 +2,14 @@
 import { hostname } from 'node:os'
 import type { Environment } from '../base/command-process.ts'
 import { againWith } from '../base/problems/fix.ts'
+import type { SendPlace } from '../decision-log/send/record-receiver.ts'
 import { type KeySettings, readKeySettings } from '../identity/keys/key-settings.ts'
 import { type PublishedSettings, readPublishedSettings } from '../identity/keys/published-settings.ts'
 import { type OpenIdSettings, readOpenIdSettings } from '../identity/tokens/openid-settings.ts'
 import { redisUrlFault } from '../limits/redis-url.ts'
 import { type Database, databaseIn, EXAMPLE_URL, readDatabaseUrl } from '../store/open.ts'
 import { type ConsolePlace, readConsolePlace } from './console-place.ts'
+import { readSendPlace } from './send-place.ts'
 import { ConfigError, cidr, host, list, oneOf, origins, port, publicUrl, quote, size, wholeNumber } from './values.ts'
 
 export interface Config {
@@ -61,6 +63,8 @@ export interface Config {
     readonly maxBytes: number
     /** How many full files are kept. */
     readonly keep: number
+    /** What gets a copy of each record. */
+    readonly send: SendPlace | undefined
   }
   /** A policy to decide by beside the one in force, without ruling anything. */
   readonly policyCandidate: string | undefined
@@ -118,7 +122,7 @@ export function readConfig(environment: Environment, flags: Flags = {}): Config 
       algorithms: env('JWT_ALGORITHMS') === undefined ? undefined : list(env('JWT_ALGORITHMS')),
     }),
     openId,
-    decisionLog: decisionLog(env, dataDirectory),
+    decisionLog: decisionLog(env, dataDirectory, readSendPlace(environment)),
     policyCandidate: env('POLICY_CANDIDATE'),
     logLevel: oneOf('LOG_LEVEL', env('LOG_LEVEL') ?? 'info', LOG_LEVELS),
   })
@@ -172,12 +176,17 @@ function database(env: (name: string) => string | undefined, dataDirectory: stri
   return Object.freeze({ ...found, connections: { most, pooler } })
 }
 
-function decisionLog(env: (name: string) => string | undefined, dataDirectory: string): Config['decisionLog'] {
+function decisionLog(
+  env: (name: string) => string | undefined,
+  dataDirectory: string,
+  send: SendPlace | undefined,
+): Config['decisionLog'] {
   return Object.freeze({
     file: decisionLogFile(env('DECISION_LOG_FILE'), dataDirectory),
     required: oneOf('DECISION_LOG', env('DECISION_LOG') ?? 'best-effort', ['required', 'best-effort']) === 'required',
     maxBytes: size('DECISION_LOG_MAX', env('DECISION_LOG_MAX') ?? '100mb'),
     keep: wholeNumber('DECISION_LOG_KEEP', env('DECISION_LOG_KEEP') ?? '10', { min: 0, max: 1000 }),
+    send,
   })
 }
 

@@ -155,7 +155,13 @@ export async function* followLines(file: string, from: number, signal: AbortSign
   }
 }
 
-type FollowedLines = readonly string[] | 'next file' | 'file was moved' | 'file was rewritten' | 'nothing new'
+type FollowedLines =
+  | readonly string[]
+  | 'next file'
+  | 'file was moved'
+  | 'file was deleted'
+  | 'file was rewritten'
+  | 'nothing new'
 
 export class LogFollower implements AsyncDisposable {
   readonly #file: string
@@ -177,7 +183,7 @@ export class LogFollower implements AsyncDisposable {
 
   /**
    * Whole lines that aren't empty. `next file`: all lines of a file are read, and what comes is of another one; `file was
-   * moved`: alike, and the old one has left the log. `file was rewritten`: cut, or emptied, and perhaps grown again; what
+   * moved`, `file was deleted`: alike, and the old one has left the log. `file was rewritten`: cut, or emptied, and perhaps grown again; what
    * comes is of its beginning.
    */
   async next(): Promise<FollowedLines> {
@@ -225,14 +231,15 @@ export class LogFollower implements AsyncDisposable {
   }
 
   async #goOn(handle: FileHandle): Promise<FollowedLines> {
-    const { ino } = await handle.stat()
+    const { ino, nlink } = await handle.stat()
     const isKept = (await identifiedFilesOfLog(this.#file)).some((one) => one.ino === ino)
     const next = isKept ? await openAfter(this.#file, ino) : await openIfThere(this.#file)
     if (!next) return 'nothing new'
     await handle.close()
     this.#handle = next
     this.#begin()
-    return isKept ? 'next file' : 'file was moved'
+    if (isKept) return 'next file'
+    return nlink === 0 ? 'file was deleted' : 'file was moved'
   }
 
   #begin(): void {

@@ -147,7 +147,11 @@ export async function startApp(options: AppOptions): Promise<App> {
     await (config.demo ? claimForDemo(seeding, directory, resources) : claimForProduction(seeding))
     const identity = await openIdentity({ config, directory, now, log, tokens: verifier })
     closing.push(() => identity.close())
-    const decisionLog = await openLog(config, { outbox, log, now, metrics }, worker?.decisionLog)
+    const decisionLog = await openLog(
+      config,
+      { outbox, log, now, metrics, registry: metrics.registry },
+      worker?.decisionLog,
+    )
     closing.push(() => decisionLog.close())
     const logShares = logSharesOf(config, log)
     warnOfLoss(log)

@@ -8,6 +8,7 @@ import { expect } from 'chai'
 import { parse } from 'yaml'
 import { removeFolder } from '../ends-with-tests.ts'
 import { INSTALL_MS, program } from '../programs.ts'
+import { freePort } from '../redis.ts'
 import { startTestServer } from '../server.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -35,8 +36,9 @@ describe('alerts and the dashboard', function () {
 
   before(async () => {
     program('promtool')
-    // A candidate, so that there are the metrics of a comparison.
-    const server = await startTestServer({ env: { POLICY_CANDIDATE: join(ROOT, 'policies') } })
+    // A candidate, so that there are the metrics of a comparison; nobody takes the records.
+    const send = { DECISION_LOG_SEND: `http://127.0.0.1:${await freePort()}` }
+    const server = await startTestServer({ env: { POLICY_CANDIDATE: join(ROOT, 'policies'), ...send } })
     await server.ask('GET', '/api/v1/notes')
     // Servers of a published policy have it.
     server.app.metrics.watchProposals(() => 0)

@@ -131,9 +131,11 @@ describe('serve --workers 2', () => {
   })
 
   it('tells the metrics of all, and writes one record for each request, whichever process answers', async () => {
-    const { url, adminUrl } = await start()
+    const nobody = await freePort()
+    const { url, adminUrl } = await start({ DECISION_LOG_SEND: `http://127.0.0.1:${nobody}` })
     await Promise.all(Array.from({ length: 30 }, () => fetch(`${url}/livez`)))
     const text = await (await fetch(`${adminUrl}/metrics`)).text()
+    expect(text).to.match(/^sallyport_decisions_send_lag_seconds \d/m)
     expect(text).to.match(/request_duration_seconds_count\{method="GET",route="\/livez",status="200"\} 30/)
     expect(text).to.match(/sallyport_policy_info\{revision="[0-9a-f]+"\} 1\n/)
     await until(async () => (await recordsIn(folder)).length === 30)

@@ -1,4 +1,4 @@
-/** Where the tree of a log goes on reading: behind the newest line that it has. */
+/** Where a reader of a log goes on: behind the newest line that the tree has, or that was sent. */
 import type { FileHandle } from 'node:fs/promises'
 import { LogFollower, linesWithEnds, openFilesOfLog } from '../log-files.ts'
 import { signedText } from '../sealed-line.ts'
@@ -40,19 +40,44 @@ interface FoundPlace {
 export async function findPlace(log: string, signed: SignedLeaves): Promise<FoundPlace> {
   const newest = newestLeaves(signed)
   const firsts = firstLeaves(signed)
+  let hasNewest = newest.size === 0
+  const follower = await followFrom(log, async (file) => {
+    if (newest.size === 0) return undefined
+    const end = await endOfLast(file, newest)
+    hasNewest = end !== undefined
+    return end ?? endOfKnown(file, firsts)
+  })
+  return { follower, hasNewest }
+}
+
+/** Goes on after the line of this leaf; if it isn't in the log any more, at the beginning of the oldest file. */
+export async function placeAfter(log: string, leaf: TreeHash | undefined): Promise<FoundPlace> {
+  let hasNewest = false
+  const follower = await followFrom(log, async (file) => {
+    const end = leaf === undefined ? undefined : await endOfLast(file, new Set([leaf]))
+    hasNewest = end !== undefined
+    return end
+  })
+  return { follower, hasNewest }
+}
+
+/** `placeIn`: where to go on in a file (bytes), asked from the newest to the oldest; undefined for the next one. */
+async function followFrom(
+  log: string,
+  placeIn: (file: FileHandle) => Promise<number | undefined>,
+): Promise<LogFollower> {
   // All at one moment: a rotation during the look would hide the file that has the place.
   const handles = await openFilesOfLog(log)
   let chosen: FileHandle | undefined
   try {
-    for (const handle of newest.size > 0 ? handles.toReversed() : []) {
-      const end = await endOfLast(handle, newest)
-      const found = end ?? (await endOfKnown(handle, firsts))
-      if (found === undefined) continue
+    for (const handle of handles.toReversed()) {
+      const place = await placeIn(handle)
+      if (place === undefined) continue
       chosen = handle
-      return { follower: new LogFollower(log, found, handle), hasNewest: end !== undefined }
+      return new LogFollower(log, place, handle)
     }
     chosen = handles[0]
-    return { follower: new LogFollower(log, 0, chosen), hasNewest: newest.size === 0 }
+    return new LogFollower(log, 0, chosen)
   } finally {
     await Promise.all(handles.filter((handle) => handle !== chosen).map((handle) => handle.close()))
   }

@@ -189,8 +189,8 @@ class TreeKeeper {
       if (kept.tree.size - kept.signed > MOST_UNSIGNED) await this.#sign(kept, why)
       const lines = await kept.follower.next()
       if (lines === 'nothing new') break
-      if (lines === 'next file' || lines === 'file was moved') await this.#beginFile(kept, lines === 'next file')
-      else if (lines === 'file was rewritten') return 'lost the place'
+      if (lines === 'file was rewritten') return 'lost the place'
+      if (typeof lines === 'string') await this.#beginFile(kept, lines === 'next file')
       else for (const line of lines) kept.tree.add(leafHash(signedText(line)))
       // Requests go first.
       await setImmediate()

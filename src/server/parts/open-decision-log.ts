@@ -1,5 +1,6 @@
 /** Opens the decision log that the configuration names, and starts the candidate policy that sees its records. */
 import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
 import type { Config } from '../../config/config.ts'
 import { decisionLogFault } from '../../config/start/start-faults.ts'
 import { type DecisionLog, type DecisionLogEvent, openDecisionLog } from '../../decision-log/decision-log.ts'
@@ -15,8 +16,8 @@ import type { Shadow } from '../shadow/shadow.ts'
 
 /** Throws ConfigError. */
 export async function openLog(
-  { decisionLog: { file, maxBytes, keep }, instance }: Config,
-  { outbox, log, now, metrics }: LogParts,
+  { decisionLog: { file, maxBytes, keep, send }, instance }: Config,
+  { outbox, log, now, metrics, registry }: LogParts,
   /** Replaces a decision log of this process. */
   elsewhere?: (report: (event: DecisionLogEvent) => void) => DecisionLog,
 ): Promise<DecisionLog> {
@@ -25,7 +26,20 @@ export async function openLog(
   if (file === undefined) return openDecisionLog({ sink: createStandardOutput(), outbox }, report)
   const sink = openLogFile({ file, maxBytes, keep })
   const tree = startLogTree({ file, keep, instance, now, database: outbox, report: (event) => tellTree(log, event) })
-  return openDecisionLog({ sink, outbox, tree }, report)
+  const opened = await openDecisionLog({ sink, outbox, tree }, report)
+  if (!send) return opened
+  const { sendLog } = await import('../observe/send-log.ts')
+  const sender = sendLog({ file, place: send, instance, log, registry })
+  return {
+    ...opened,
+    get failing() {
+      return opened.failing
+    },
+    async close() {
+      await opened.close()
+      await sender.close()
+    },
+  }
 }
 
 interface LogParts {
@@ -33,6 +47,8 @@ interface LogParts {
   readonly log: Logger
   readonly now: () => Date
   readonly metrics?: Pick<Metrics, 'decisionLost'>
+  /** For metrics of what is sent to another system. */
+  readonly registry: Registry
 }
 
 function tellTree(log: Logger, event: LogTreeEvent): void {

@@ -6,7 +6,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import type { Logger } from 'pino'
-import { AggregatorRegistry } from 'prom-client'
+import { AggregatorRegistry, Registry } from 'prom-client'
 import type { Config } from '../../config/config.ts'
 import type { DecisionLog } from '../../decision-log/decision-log.ts'
 import { listen } from '../http/listen.ts'
@@ -74,12 +74,13 @@ class Primary {
     const { url, revision } = await this.#keep()
     const { outbox, close } = await openOutbox(this.#config)
     this.#closing.push(close)
-    const decisionLog = await openLog(this.#config, { outbox, log: this.#log, now: () => new Date() })
+    const registry = new Registry()
+    const decisionLog = await openLog(this.#config, { outbox, log: this.#log, now: () => new Date(), registry })
     this.#closing.push(() => decisionLog.close())
     this.#decisionLog.resolve(decisionLog)
     await Promise.all(Array.from({ length: workers - 1 }, () => this.#keep()))
     const metrics = new AggregatorRegistry()
-    const text = () => metrics.clusterMetrics()
+    const text = async () => `${await metrics.clusterMetrics()}${await registry.metrics()}`
     const checks = together(() => checkWorkers(this.#listening, workers))
     const admin = createAdminServer({ text, contentType: metrics.contentType, checks }, settings.token)
     this.#closing.push(() => admin.close())
