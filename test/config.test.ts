@@ -179,8 +179,9 @@ describe('a setting', () => {
     expect(refusalOf({ KEYS_SECRET: env.KEYS_SECRET })).to.equal(undefined)
   })
 
-  it('is in docs/configuration.md, which names no other', () => {
-    const page = readFileSync(new URL('../docs/configuration.md', import.meta.url), 'utf8')
+  it('is in docs/configuration.md or docs/telemetry.md, which name no other', () => {
+    const read = (page: string) => readFileSync(new URL(`../docs/${page}`, import.meta.url), 'utf8')
+    const page = ['configuration.md', 'telemetry.md'].map(read).join('\n')
     const rows = [...page.matchAll(/^\| (`[A-Z].*?) \|/gm)].map(([, names = '']) => names)
     const told = rows.flatMap((names) => [...names.matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name))
     const signals = ['SIGTERM', 'SIGINT', 'SIGHUP']

@@ -74,6 +74,7 @@ function withFilter(command: Command) {
       'only this request: the `instance` of its problem, with or without urn:uuid:; repeat for more',
       gatherId,
     )
+    .option('--trace-id <id>', 'only requests of this OpenTelemetry trace; repeat for more', gather)
     .option('--instance <name>', 'only answers of this instance (INSTANCE); repeat for more', gather)
     .addOption(SINCE)
     .addOption(UNTIL)

@@ -10,6 +10,7 @@ import { redisUrlFault } from '../limits/redis-url.ts'
 import { type Database, databaseIn, EXAMPLE_URL, readDatabaseUrl } from '../store/open.ts'
 import { type ConsolePlace, readConsolePlace } from './console-place.ts'
 import { readSendPlace } from './send-place.ts'
+import { readTelemetry, type TelemetrySettings } from './telemetry.ts'
 import { ConfigError, cidr, host, list, oneOf, origins, port, publicUrl, quote, size, wholeNumber } from './values.ts'
 
 export interface Config {
@@ -68,6 +69,8 @@ export interface Config {
   }
   /** A policy to decide by beside the one in force, without ruling anything. */
   readonly policyCandidate: string | undefined
+  /** Undefined where no traces or metrics are sent. */
+  readonly telemetry: TelemetrySettings | undefined
 }
 
 /** Flags win over the environment. */
@@ -124,6 +127,7 @@ export function readConfig(environment: Environment, flags: Flags = {}): Config 
     openId,
     decisionLog: decisionLog(env, dataDirectory, readSendPlace(environment)),
     policyCandidate: env('POLICY_CANDIDATE'),
+    telemetry: readTelemetry(env),
     logLevel: oneOf('LOG_LEVEL', env('LOG_LEVEL') ?? 'info', LOG_LEVELS),
   })
 }

@@ -10,6 +10,8 @@ export interface DecisionRecord {
   /** The time of the request: RFC 3339, UTC, milliseconds. */
   readonly time: string
   readonly requestId: string
+  /** Of the trace that the request is in (docs/telemetry.md). */
+  readonly traceId?: string | undefined
   /** The instance that answered (INSTANCE). */
   readonly instance?: string | undefined
   readonly revision: string
@@ -154,6 +156,7 @@ export function unusableMember(record: RecordMembers, required: readonly (keyof 
 const KINDS = Object.entries<(value: unknown) => boolean>({
   time: isTime,
   requestId: isText,
+  traceId: isText,
   instance: isText,
   revision: isText,
   method: isText,
@@ -243,6 +246,7 @@ export interface RecordFilter {
   /** Lines of the policy that decided, like `policy.csv:14`. */
   readonly rule?: readonly string[]
   readonly requestId?: readonly string[]
+  readonly traceId?: readonly string[]
   readonly instance?: readonly string[]
   /** From `since` until before `until`, in milliseconds since the epoch. */
   readonly since?: number
@@ -260,6 +264,7 @@ export function fitsFilter(record: DecisionRecord, filter: RecordFilter): boolea
     has(filter.status, record.status) &&
     has(filter.route, record.route) &&
     has(filter.requestId, record.requestId) &&
+    has(filter.traceId, record.traceId) &&
     has(filter.instance, record.instance) &&
     hasOne(filter.role, record.roles) &&
     hasOne(filter.rule, record.rules) &&

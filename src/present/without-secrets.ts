@@ -19,7 +19,7 @@ const LIKE_A_KEY =
 
 /** The variables that are settings. */
 const SETTING =
-  /^(?:(?:ADMIN|CONSOLE|CORS|DATABASE|DATA|DECISION|JWT|KEYS|LIMIT|LOG|OIDC|POLICY|PUBLIC|REDIS|TRUST)_\w+|DECISION_LOG|HOST|INSTANCE|MIGRATIONS|POLICIES|PORT|SCHEMAS|WORKERS)$/
+  /^(?:(?:ADMIN|CONSOLE|CORS|DATABASE|DATA|DECISION|JWT|KEYS|LIMIT|LOG|OIDC|OTEL|POLICY|PUBLIC|REDIS|TRUST)_\w+|DECISION_LOG|HOST|INSTANCE|MIGRATIONS|POLICIES|PORT|SCHEMAS|WORKERS)$/
 
 /** Hides, in what a command prints, the secrets in settings, also where a message quotes or cuts them. */
 export function secretsHiddenOf(environment: Environment): (text: string) => string {

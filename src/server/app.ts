@@ -35,6 +35,7 @@ import { openIdentity, openSignIn } from './parts/open-identity.ts'
 import { openLimiter } from './parts/open-limiter.ts'
 import { openPolicy } from './parts/open-policy.ts'
 import { findLoss, openStore } from './parts/open-store.ts'
+import { openTelemetry } from './parts/open-telemetry.ts'
 import { Comparer } from './policy-changes/comparer.ts'
 import { createPolicyParser } from './policy-changes/parse-apart.ts'
 import { createPolicyLog, type PolicyLog } from './policy-changes/policy-log.ts'
@@ -115,7 +116,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const policyLog = createPolicyLog(log, comparer)
     let inForceSince = Date.now()
     closing.push(() => policyLog.close())
-    const opened = await openPolicy({
+    const openedPolicy = await openPolicy({
       config,
       log,
       now,
@@ -133,16 +134,21 @@ export async function startApp(options: AppOptions): Promise<App> {
         ...(worker && { end: worker.policyEnd }),
       },
     })
-    closing.push(() => opened.close())
-    const { policy, channel, overdue, requests } = opened
+    closing.push(() => openedPolicy.close())
+    const { policy, channel, overdue, requests } = openedPolicy
     metrics.policyActivated(policy.active.revision, Date.now())
     const isLost = () => (channel?.state(now().getTime()) ?? 'answers') !== 'answers'
     metrics.watchPolicy(() => policy.faults.length > 0 || isLost())
     if (overdue) metrics.watchProposals(() => overdue().length)
     metrics.watchLog(options.linesLost ?? (() => 0))
     const warnOfLoss = findLoss(config)
-    const { store, seeding, outbox, directory, attempts, migrations } = await openStore(config, resources, policy, now)
-    closing.push(() => store.close())
+    const opened = await openStore(config, resources, policy, now)
+    closing.push(() => opened.store.close())
+    const telemetry = await openTelemetry(config, { log, metrics, isWorker: worker !== undefined })
+    closing.push(() => telemetry?.close())
+    const tracing = telemetry?.tracing
+    const database = tracing?.database(opened, config.database.engine) ?? opened
+    const { store, seeding, outbox, directory, attempts, migrations } = database
     await fitData(config, { store: migrations, resources, policy, now, log })
     await (config.demo ? claimForDemo(seeding, directory, resources) : claimForProduction(seeding))
     const identity = await openIdentity({ config, directory, now, log, tokens: verifier })
@@ -157,8 +163,9 @@ export async function startApp(options: AppOptions): Promise<App> {
     warnOfLoss(log)
     const shadow = await startCandidate(config, policy, log, metrics)
     closing.push(() => shadow?.close())
-    const limiter = await openLimiter(config, log, metrics)
-    closing.push(() => limiter.close())
+    const counting = await openLimiter(config, log, metrics)
+    closing.push(() => counting.close())
+    const limiter = config.redisUrl === undefined ? counting : (tracing?.redis(counting) ?? counting)
 
     const shutdown = { begun: false }
     let url = ''
@@ -216,6 +223,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       },
       policy,
       channel,
+      tracing,
       now,
       verifier: identity.verifier,
       rateLimiter: createRateLimiter(limiter, identity.verifier),

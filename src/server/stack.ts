@@ -17,6 +17,7 @@ import { match } from './stages/match.ts'
 import { refusePathMethodToken, refuseUnread, requirePolicy } from './stages/refuse-undecided.ts'
 import { Stages } from './stages/state.ts'
 import { validate } from './stages/validate.ts'
+import type { Tracing } from './telemetry/tracing.ts'
 
 export interface StackParts extends AnswerParts {
   readonly resources: Resources
@@ -28,13 +29,16 @@ export interface StackParts extends AnswerParts {
   readonly clientAddress: ClientAddress
   /** Undefined for a policy from a folder. */
   readonly channel: PolicyChannel | undefined
+  /** Undefined where no traces are sent. */
+  readonly tracing?: Tracing | undefined
 }
 
 export function useStages(app: Koa, parts: StackParts): void {
-  const { resources, store, services, verifier, rateLimiter, logShares, clientAddress, channel } = parts
+  const { resources, store, services, verifier, rateLimiter, logShares, clientAddress, channel, tracing } = parts
   const gate = { resources, store, slices: services.access.slices }
   const routers = createRouters(resources.routes, services, gate)
-  new Stages(app)
+  if (tracing) app.use(tracing.request())
+  new Stages(app, tracing)
     // Every error becomes a problem, every answer has its headers and its record.
     .use(answer(parts))
     .use(match(routers))
@@ -43,14 +47,14 @@ export function useStages(app: Koa, parts: StackParts): void {
     .use(refuseFloods(rateLimiter, clientAddress))
     // For a gateway: from here on, the request is its client's.
     .use(readForwarded({ resources, store }, verifier))
-    .use(authenticate(verifier, { resources, store }))
+    .use(authenticate(verifier, { resources, store }), 'authenticate')
     .use(limitRate(rateLimiter, logShares))
     .use(refuseUnread(parts.unread))
     // 400, 404, 405, 401 and 410: only now, so that they count against the rate limits.
     .use(refusePathMethodToken(resources))
     .use(requirePolicy(channel))
     // The one authorization middleware, for every method of every route.
-    .use(authorize(gate))
+    .use(authorize(gate), 'decide')
     .use(validate())
     .use(routes())
 }

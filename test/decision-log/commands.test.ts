@@ -90,6 +90,15 @@ describe('sallyport decisions', () => {
     expect(stdout).to.contain(idsOf(2)[0])
   })
 
+  it('query --trace-id gives the requests of that trace', async () => {
+    const traced = join(folder, 'traced.log')
+    const id = '4bf92f3577b34da6a3ce929d0e0e4736'
+    const inTrace = (line = '') => line.replace('{"record"', `{"traceId":"${id}","record"`)
+    await writeFile(traced, `${lines[0]}\n${inTrace(lines[1])}\n${inTrace(lines[2])}\n`)
+    expect(ids(await queryHere(traced, ['--trace-id', id]))).to.deep.equal(idsOf(1, 2))
+    expect(ids(await queryHere(traced, ['--trace-id', id.replace('4', '5')]))).to.deep.equal([])
+  })
+
   it('query --rule gives what that line decided', async () => {
     const rulesOf = (line: string): readonly string[] => JSON.parse(line).rules ?? []
     const [rule = ''] = rulesOf(lines[0] ?? '')

@@ -22,11 +22,15 @@ describe('the start of a program', () => {
     const loaded = await packagesAt('listening', ['serve'])
     expect(loaded).to.include.members(['koa', 'casbin', 'jose', 'koa-body', 'prom-client', 'uuid'])
     for (const other of ['ioredis', 'cli-progress', 'kysely']) expect(loaded).not.to.include(other)
+    // prom-client itself loads the API.
+    expect(loaded.filter((name) => /^@opentelemetry\/(?!api$)/.test(name))).to.deep.equal([])
   })
 
   it('of a server takes along what its settings ask for', async () => {
     const env = { REDIS_URL: 'redis://127.0.0.1:1' }
     expect(await packagesAt('listening', ['serve'], env)).to.include('ioredis')
+    const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }
+    expect(await packagesAt('listening', ['serve'], traced)).to.include.members(['@opentelemetry/sdk-trace'])
   })
 
   it('of a server leaves nothing for later: no answer waits for a file of the program', async () => {

@@ -49,7 +49,8 @@ describe('CORS for the origins of CORS_ORIGINS', () => {
     expect(headers.get('access-control-allow-methods')).to.equal('GET, HEAD, PUT, PATCH, DELETE, OPTIONS')
     expect(headers.get('access-control-max-age')).to.equal('60')
     const allowed = headers.get('access-control-allow-headers')?.toLowerCase().split(', ')
-    for (const name of ['authorization', 'content-type', 'if-match', 'if-none-match', 'idempotency-key']) {
+    const traced = ['traceparent', 'tracestate']
+    for (const name of ['authorization', 'content-type', 'if-match', 'if-none-match', 'idempotency-key', ...traced]) {
       expect(allowed).to.include(name)
     }
   })

@@ -50,6 +50,8 @@ const REQUEST_HEADERS = [
   'If-Match',
   'If-None-Match',
   'Policy-Sequence-At-Least',
+  'Traceparent',
+  'Tracestate',
 ].join(', ')
 
 /** Undefined where CORS is off. */

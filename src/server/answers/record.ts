@@ -49,13 +49,16 @@ export function observe(
   { faults, metrics }: { faults: FaultLog; metrics: Pick<Metrics, 'observeRequest'> },
   request: RequestFacts,
 ): void {
-  const { requestId, method, problem, match, forwarded, started } = request
+  const { requestId, traceId, method, problem, match, forwarded, started } = request
   // Requests of gateways are counted apart: they cost less than those of clients.
   const route = forwarded?.route ?? (match && 'route' in match ? match.route.path : 'unknown')
   const status = answeredStatus(request)
   metrics.observeRequest({ method, route, status, seconds: (performance.now() - started) / 1000 })
   if (status < 500) return
-  faults.note({ requestId, method, route, status, problem: problem?.code, err: problem?.cause }, 'request failed')
+  faults.note(
+    { requestId, traceId, method, route, status, problem: problem?.code, err: problem?.cause },
+    'request failed',
+  )
 }
 
 interface EndOfRequest extends Pick<RequestState, 'problem' | 'outcome'> {
@@ -84,6 +87,7 @@ export function recordOf(request: RequestFacts): DecisionRecord {
     // Only a failed clock leaves no time.
     time: request.time ?? new Date().toISOString(),
     requestId,
+    traceId: request.traceId,
     instance,
     revision,
     ...methodOf(request),

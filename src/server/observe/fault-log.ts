@@ -72,6 +72,6 @@ function keyOf({ problem, err }: LoggedFault, message: string): string {
 }
 
 /** The members that the last line repeats from the first one, so that a search finds both. */
-function headOf({ requestId, problem, err }: LoggedFault, message: string): Readonly<Record<string, unknown>> {
-  return { requestId, problem, fault: message, cause: err instanceof Error ? err.message : undefined }
+function headOf({ requestId, traceId, problem, err }: LoggedFault, message: string): Readonly<Record<string, unknown>> {
+  return { requestId, traceId, problem, fault: message, cause: err instanceof Error ? err.message : undefined }
 }

@@ -20,6 +20,11 @@ const PROBLEM: Part = {
     status: { type: 'integer', minimum: 400, maximum: 599 },
     detail: { description: 'A sentence for people; its text may change.', type: 'string' },
     instance: { description: "The request id, which is also in the server's log.", type: 'string', format: 'uri' },
+    traceId: {
+      description: 'The trace that the request is in, where the server sends traces.',
+      type: 'string',
+      pattern: '^[0-9a-f]{32}$',
+    },
     code: { type: 'string', enum: Object.keys(CATALOGUE) },
     errors: {
       description: 'All faulty fields, named by JSON Pointers (RFC 6901).',

@@ -44,7 +44,7 @@ export interface AnswerParts {
 export function answer(parts: AnswerParts): Stage<object, Received> {
   const endOfTurn = createEndOfTurn()
   return async (ctx, next) => {
-    const state: Writable<RequestState> = receive(parts, ctx.method)
+    const state: Writable<RequestState> = receive(parts, ctx.method, ctx.state.traceId)
     ctx.state = state
     echoRequestId(ctx.req, state.headers)
     parts.cors?.share(ctx.req, state.headers)
@@ -84,9 +84,10 @@ function holdAnswer(unread: UnreadAnswers, response: ServerResponse, state: Writ
   state.body = body
 }
 
-function receive({ instance, policy: { active } }: AnswerParts, method: string): RequestState {
+function receive({ instance, policy: { active } }: AnswerParts, method: string, traceId?: string): RequestState {
   return {
     requestId: randomUUID(),
+    traceId,
     instance,
     started: performance.now(),
     at: Number.NaN,
@@ -156,7 +157,7 @@ export function present(
 
 function problemAnswerOf(
   { req }: Context,
-  { problem, requestId, headers: common, forwarded }: RequestState,
+  { problem, requestId, traceId, headers: common, forwarded }: RequestState,
 ): WrittenAnswer & { readonly body: AnswerBody } {
   const shown: Problem = problem ?? problemOf(undefined, undefined)
   const status = answeredStatus({ problem: shown, forwarded })
@@ -164,7 +165,11 @@ function problemAnswerOf(
   if (forwarded) headers['X-Sallyport-Problem'] = shown.code
   // Otherwise the server would read the rest of a refused body.
   if (!req.complete && hasBody(req)) headers.Connection = 'close'
-  return { status, headers, body: answerBodyOf(JSON.stringify({ ...problemDocument(shown, requestId), status })) }
+  return {
+    status,
+    headers,
+    body: answerBodyOf(JSON.stringify({ ...problemDocument(shown, requestId), traceId, status })),
+  }
 }
 
 function send(

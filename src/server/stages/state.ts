@@ -21,8 +21,14 @@ import type { Outcome } from '../routes/handler.ts'
 /** By name, spelled as sent; each name once. */
 export type ResponseHeaders = Record<string, string>
 
+/** Provided where traces are sent (src/server/telemetry/tracing.ts). */
+export interface Traced {
+  /** If the request is sampled, or its client sent the id: 32 hexadecimal digits. */
+  readonly traceId?: string | undefined
+}
+
 /** Provided by `answer`. */
-export interface Received {
+export interface Received extends Traced {
   readonly requestId: string
   /** The instance that answers. */
   readonly instance: string
@@ -148,19 +154,27 @@ type StageContext<State extends object> = ParameterizedContext<State>
 
 export type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
+interface SpansOfStages {
+  readonly stage: <S extends (ctx: never, next: Next) => unknown>(span: string, stage: S) => S
+}
+
 /**
  * Koa's `use`, for stages. A stage that reads something that no earlier stage provides doesn't compile
  * (test/stage-types.test.ts).
  */
 export class Stages<State extends object = object> {
   readonly #app: Koa
+  readonly #spans: SpansOfStages | undefined
 
-  constructor(app: Koa) {
+  constructor(app: Koa, spans?: SpansOfStages) {
     this.#app = app
+    this.#spans = spans
   }
 
-  use<Provides extends object>(stage: Stage<State, Provides>): Stages<State & Provides> {
-    this.#app.use(stage as Middleware)
+  /** `span`: the name of its span, where traces are sent. */
+  use<Provides extends object>(stage: Stage<State, Provides>, span?: string): Stages<State & Provides> {
+    const used = span === undefined || !this.#spans ? stage : this.#spans.stage(span, stage)
+    this.#app.use(used as Middleware)
     return this as unknown as Stages<State & Provides>
   }
 }
