@@ -1,7 +1,7 @@
 /** Idempotency keys over processes: two servers on one database, and a server that is killed (-9) while it creates. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp } from 'node:fs/promises'
+import { cp, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -35,12 +35,15 @@ interface Running {
 type Reply = { readonly status: number; readonly id: string | undefined; readonly replayed: boolean } | undefined
 
 describe('an idempotency key, over processes', () => {
+  let begun: string
   let folder: string
   let token: string
   const children = new Set<ChildProcess>()
 
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
+  /** What a server has made at its first start, with the key of tokens. */
+  before(async () => {
+    begun = await mkdtemp(join(tmpdir(), 'sallyport-'))
+    folder = begun
     const first = await start()
     const key = await embeddedKeyIn(join(folder, 'data'))
     token = await issueToken(key, {
@@ -51,6 +54,11 @@ describe('an idempotency key, over processes', () => {
       lifetimeSeconds: 600,
     })
     await first.kill()
+  })
+  after(() => removeFolder(begun))
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
+    await cp(begun, folder, { recursive: true })
   })
   afterEach(async () => {
     for (const child of [...children]) await endNow(child)

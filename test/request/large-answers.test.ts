@@ -31,11 +31,7 @@ describe('large answers that nobody reads', () => {
   before(async () => {
     server = await startTestServer({ demo: true, unread: BOUNDS, uncheckedBecause: 'a page is 9 MB' })
     tokens = await tokensOf(server)
-    for (const token of [tokens.alice, tokens.bob]) {
-      for (let i = 0; i < PAGE_BYTES / 60_000; i += 1) {
-        expect((await server.ask('POST', '/api/v1/notes', { token, body: NOTE })).status).to.equal(201)
-      }
-    }
+    for (const owner of ['alice', 'bob']) await addPage(server, owner)
   })
   afterEach(async () => {
     for (const socket of sockets.splice(0)) socket.destroy()
@@ -124,9 +120,7 @@ describe('large answers that nobody reads', () => {
       uncheckedBecause: 'a page is 9 MB',
     })
     const { alice } = await tokensOf(impatient)
-    for (let i = 0; i < PAGE_BYTES / 60_000; i += 1) {
-      await impatient.ask('POST', '/api/v1/notes', { token: alice, body: NOTE })
-    }
+    await addPage(impatient, 'alice')
     const socket = open(impatient.url)
     sockets.push(socket)
     const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
@@ -227,13 +221,7 @@ describe('large pages that wait for their turn on PostgreSQL', () => {
     const [, postgres] = ENGINES
     if (!postgres) throw new Error('there is no such engine')
     const on = await postgres[1]({ unread, uncheckedBecause: 'a page is 9 MB' })
-    const { seeding } = on.server.app
-    const notes = Array.from({ length: PAGE_BYTES / 60_000 }, () => ({
-      id: crypto.randomUUID(),
-      document: { ...NOTE, ownerId: 'alice' },
-    }))
-    // In parts, so that no busy machine takes longer than the store allows.
-    for (let i = 0; i < notes.length; i += 10) await seeding.insert('notes', notes.slice(i, i + 10))
+    await addPage(on.server, 'alice')
     const token = await on.server.token('alice', 'member')
     const asked = Array.from({ length: ASKED }, () => open(on.server.url))
     try {
@@ -260,3 +248,13 @@ describe('large pages that wait for their turn on PostgreSQL', () => {
     expect(await pagesRead({ eachBytes: 400 * MEGABYTE, allBytes: 2000 * MEGABYTE })).to.be.greaterThan(ASKED / 2)
   }).timeout(60_000)
 })
+
+/** The notes of a page, in the store. */
+async function addPage({ app: { seeding } }: TestServer, ownerId: string): Promise<void> {
+  const notes = Array.from({ length: PAGE_BYTES / 60_000 }, () => ({
+    id: crypto.randomUUID(),
+    document: { ...NOTE, ownerId },
+  }))
+  // In parts, so that no busy machine takes longer than the store allows.
+  for (let i = 0; i < notes.length; i += 10) await seeding.insert('notes', notes.slice(i, i + 10))
+}
