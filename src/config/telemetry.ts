@@ -6,7 +6,7 @@ import { accessSync, constants } from 'node:fs'
 import { systemReason } from '../base/files/system-reason.ts'
 import { ConfigError, list, oneOf, quote, wholeNumber } from './values.ts'
 
-type Env = (name: string) => string | undefined
+type ReadVariable = (name: string) => string | undefined
 
 export type TelemetryProtocol = 'http/protobuf' | 'http/json'
 
@@ -43,7 +43,7 @@ const SIGNALS = ['TRACES', 'METRICS'] as const
 const LONGEST_MS = 3_600_000
 
 /** Undefined where nothing is sent, so that nothing of OpenTelemetry is loaded. Throws ConfigError. */
-export function readTelemetry(env: Env): TelemetrySettings | undefined {
+export function readTelemetry(env: ReadVariable): TelemetrySettings | undefined {
   if (oneOf('OTEL_SDK_DISABLED', env('OTEL_SDK_DISABLED')?.toLowerCase() ?? 'false', ['true', 'false']) === 'true') {
     return undefined
   }
@@ -59,7 +59,7 @@ export function readTelemetry(env: Env): TelemetrySettings | undefined {
 }
 
 /** Somebody has named a collector, or the exporter that sends to the one of this machine. */
-function isSent(env: Env, signal: (typeof SIGNALS)[number]): boolean {
+function isSent(env: ReadVariable, signal: (typeof SIGNALS)[number]): boolean {
   const name = `OTEL_${signal}_EXPORTER`
   const exporter = env(name)
   const endpoint = [env('OTEL_EXPORTER_OTLP_ENDPOINT'), env(`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`)]
@@ -70,7 +70,7 @@ function isSent(env: Env, signal: (typeof SIGNALS)[number]): boolean {
 const RATIOS: Readonly<Record<string, number>> = { always_on: 1, always_off: 0 }
 const SAMPLERS = ['always_on', 'always_off', 'traceidratio'].flatMap((name) => [name, `parentbased_${name}`])
 
-function readTraces(env: Env): TraceSettings {
+function readTraces(env: ReadVariable): TraceSettings {
   const sampler = oneOf('OTEL_TRACES_SAMPLER', env('OTEL_TRACES_SAMPLER') ?? 'parentbased_always_on', SAMPLERS)
   const ratio = ratioOf('OTEL_TRACES_SAMPLER_ARG', env('OTEL_TRACES_SAMPLER_ARG') ?? '1')
   const propagators = list(env('OTEL_PROPAGATORS') ?? 'tracecontext').map((one) =>
@@ -92,7 +92,7 @@ function readTraces(env: Env): TraceSettings {
   })
 }
 
-function readMetrics(env: Env): MetricSettings {
+function readMetrics(env: ReadVariable): MetricSettings {
   const number = (name: string, value: string) => wholeNumber(name, env(name) ?? value, { min: 1, max: LONGEST_MS })
   const temporality = 'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE'
   oneOf(temporality, env(temporality)?.toLowerCase() ?? 'cumulative', ['cumulative'])
@@ -101,7 +101,7 @@ function readMetrics(env: Env): MetricSettings {
   return Object.freeze({ protocol: protocolOf(env, 'METRICS'), exportIntervalMillis, exportTimeoutMillis })
 }
 
-function protocolOf(env: Env, signal: string): TelemetryProtocol {
+function protocolOf(env: ReadVariable, signal: string): TelemetryProtocol {
   const own = env(`OTEL_EXPORTER_OTLP_${signal}_PROTOCOL`) ?? env('OTEL_EXPORTER_OTLP_PROTOCOL') ?? PROTOCOLS[0]
   return own === 'http/json' ? own : 'http/protobuf'
 }
@@ -113,7 +113,7 @@ function ratioOf(name: string, value: string): number {
 }
 
 /** `prefix`: that of all signals, or of one. */
-function checkExporter(env: Env, prefix: string): void {
+function checkExporter(env: ReadVariable, prefix: string): void {
   const check = (name: string, refuse: (name: string, value: string) => unknown) => {
     const value = env(prefix + name)
     if (value !== undefined) refuse(prefix + name, value)

@@ -130,7 +130,7 @@ interface Exporter<Sent> {
   export(sent: Sent, done: (result: ExportResult) => void): void
 }
 
-interface Reported<Sent> {
+interface SignalEvents<Sent> {
   readonly log: Pick<Logger, 'warn'>
   readonly what: 'traces' | 'metrics'
   readonly counts: (sent: Sent) => number
@@ -139,7 +139,7 @@ interface Reported<Sent> {
 /** The same exporter, which logs when it begins to fail and when it works again. The SDK hears of no failure. */
 function reporting<Sent, E extends Exporter<Sent>>(
   exporter: E & Exporter<Sent>,
-  { log, what, counts }: Reported<Sent>,
+  { log, what, counts }: SignalEvents<Sent>,
 ): E {
   const send = exporter.export.bind(exporter)
   let lost = 0

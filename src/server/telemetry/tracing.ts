@@ -46,9 +46,9 @@ const METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH',
 /** Writes of objects; what else a request asks of the database is `store`. */
 const COMMITS = new Set(['create', 'update', 'delete'])
 
-type Attributes = Readonly<Record<string, string>>
-type Method = (...args: unknown[]) => unknown
-type NamesSpan = (method: string, first: unknown) => { readonly name: string; readonly attributes: Attributes }
+type SpanAttributes = Readonly<Record<string, string>>
+type AnyFunction = (...args: unknown[]) => unknown
+type NamesSpan = (method: string, first: unknown) => { readonly name: string; readonly attributes: SpanAttributes }
 
 export class Tracing {
   readonly #options: TracingOptions
@@ -123,8 +123,8 @@ export class Tracing {
   }
 
   #calls<T extends object>(target: T, kind: SpanKind, named: NamesSpan): T {
-    const methods = methodsOf(target).map(([name, method]): [string, Method] => {
-      const call: Method = (...args) => {
+    const methods = methodsOf(target).map(([name, method]): [string, AnyFunction] => {
+      const call: AnyFunction = (...args) => {
         const around = this.#running.getStore()
         // A transaction of reads is no call of its own: its reads are.
         if (!around || name === 'inOneReadTransaction') return method(...args)
@@ -177,17 +177,17 @@ function parentOf({ headers: { traceparent, tracestate } }: IncomingMessage): Sp
 }
 
 /** The name of a resource. No first argument of the store is an id. */
-function collectionOf(first: unknown): Attributes {
+function collectionOf(first: unknown): SpanAttributes {
   const name = typeof first === 'object' && first !== null && 'resource' in first ? first.resource : first
   return typeof name === 'string' ? { 'db.collection.name': name } : {}
 }
 
-function methodsOf(target: object): readonly [string, Method][] {
+function methodsOf(target: object): readonly [string, AnyFunction][] {
   const names = new Set<string>()
   for (let one = target; one !== Object.prototype; one = Object.getPrototypeOf(one)) {
     for (const name of Object.getOwnPropertyNames(one)) names.add(name)
   }
-  return [...names].flatMap((name): [string, Method][] => {
+  return [...names].flatMap((name): [string, AnyFunction][] => {
     const value: unknown = Reflect.get(target, name)
     return name !== 'constructor' && typeof value === 'function' ? [[name, value.bind(target)]] : []
   })
