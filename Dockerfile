@@ -5,6 +5,8 @@ FROM node:26-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --ignore-scripts
+# No program reads them, and they are a third of all.
+RUN node -e "for (const file of fs.globSync('node_modules/**/*.{map,d.ts,d.mts,d.cts}')) fs.rmSync(file)"
 COPY scripts/compile-schemas.ts ./scripts/
 COPY src ./src
 RUN npm run -s compile-schemas

@@ -17,7 +17,8 @@ import { bytesOf, MOST_PACKED, MOST_UNPACKED, objections, strayNames, withInstal
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
-const MOST_INSTALLED = 45_000_000
+/** OpenTelemetry is 14 MB of it (decision 0126). */
+const MOST_INSTALLED = 55_000_000
 
 const NODES: Readonly<Record<string, string>> = {
   24: join(ROOT, 'node_modules/node24/bin/node'),
