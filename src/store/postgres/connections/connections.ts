@@ -47,6 +47,9 @@ export class Connections {
     this.#pool = new pg.Pool({ ...client, pipeline: false, max, query_timeout: SLOW_MS } as pg.PoolConfig)
     // A lost idle connection leaves the pool; the next statement opens another one.
     this.#pool.on('error', ignore)
+    // Of its own, each needs a listener from its first moment on: a connection that ends between two statements, or with
+    // the same packet that opened it, would end the process. Its next statement is rejected.
+    this.#pool.on('connect', (client) => client.on('error', ignore))
     this.#watch = endWhenLost(this.#pool, () => this.#answers())
     // Whoever waits in the pool's own queue is refused after a second, because the database may be lost.
     this.#turns = new Turns({ ofCaller: max, ofAll: Math.max(1, max - 1) })
@@ -111,8 +114,6 @@ export class Connections {
 
   async #changeBounded(statement: Statement): Promise<readonly Row[]> {
     const client = await this.#pool.connect()
-    // The statement that waits is rejected too. Without a listener, a lost connection would end the process.
-    client.on('error', ignore)
     let isDone = false
     try {
       await client.query(BEGIN_BOUNDED)
@@ -121,7 +122,6 @@ export class Connections {
       isDone = true
       return rows
     } finally {
-      client.off('error', ignore)
       // Nobody else gets a connection with half a transaction.
       client.release(!isDone)
     }

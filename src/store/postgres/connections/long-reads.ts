@@ -41,8 +41,6 @@ export class LongReads {
   /** Throws ReadTooLong, TooManyReads, the reason why `by` is gone, and what the driver throws. */
   async rows(query: pg.QueryArrayConfig, read: LongRead): Promise<readonly Row[]> {
     const client = await this.#settings.pool.connect()
-    // Without a listener, a lost connection would end the process.
-    client.on('error', ignore)
     let isUsable = false
     try {
       const rows =
@@ -54,7 +52,6 @@ export class LongReads {
     } catch (error) {
       throw isCancelled(error) ? new ReadTooLong(error) : error
     } finally {
-      client.off('error', ignore)
       client.release(!isUsable)
     }
   }
