@@ -91,10 +91,23 @@ describe('a setting', () => {
     const send = 'https://collector.example.com/in'
     for (const [environment, message] of [
       [{ DECISION_LOG_SEND: send, DECISION_LOG_FILE: '-' }, /^DECISION_LOG_SEND needs a log in a file, .*; unset one/],
-      [{ DECISION_LOG_SEND: send, DECISION_LOG_SEND_HEADERS: 'secret' }, /^DECISION_LOG_SEND_HEADERS .*; set it to/],
-      [{ DECISION_LOG_SEND: send, DECISION_LOG_SEND_HEADERS: 'a=%secret' }, /^DECISION_LOG_SEND_HEADERS .*; set it to/],
-      [{ DECISION_LOG_SEND: send, DECISION_LOG_SEND_HEADERS: 'Host=secret' }, /^DECISION_LOG_SEND_HEADERS .*; set it/],
-      [{ DECISION_LOG_SEND: send, DECISION_LOG_SEND_CA: '/nowhere' }, /^DECISION_LOG_SEND_CA names \/nowhere, which/],
+      [
+        { DECISION_LOG_SEND: send, DECISION_LOG_SEND_HEADERS: 'secret' },
+        /^DECISION_LOG_SEND_HEADERS .* at place 1; write/,
+      ],
+      [
+        { DECISION_LOG_SEND: send, DECISION_LOG_SEND_HEADERS: 'a=%secret' },
+        /^DECISION_LOG_SEND_HEADERS .* at place 1; write/,
+      ],
+      [
+        { DECISION_LOG_SEND: send, DECISION_LOG_SEND_HEADERS: 'Host=secret' },
+        /^DECISION_LOG_SEND_HEADERS .* \(host\); omit it/,
+      ],
+      [{ DECISION_LOG_SEND: send, DECISION_LOG_SEND_HEADERS: 'a=secret%0Ab:c' }, /^DECISION_LOG_SEND_HEADERS .*\(a\);/],
+      [
+        { DECISION_LOG_SEND: send, DECISION_LOG_SEND_CA: '/nowhere' },
+        /^DECISION_LOG_SEND_CA is "\/nowhere", which can't be/,
+      ],
       [{ DECISION_LOG_SEND: send, DECISION_LOG_SEND_CERT: 'README.md' }, /CERT and DECISION_LOG_SEND_KEY belong tog/],
       [{ DECISION_LOG_SEND: 'syslog+tls://a', DECISION_LOG_SEND_HEADERS: 'a=b' }, /HEADERS is set, but syslog has no/],
       [{ DECISION_LOG_SEND: 'http://a', DECISION_LOG_SEND_CA: 'README.md' }, /^DECISION_LOG_SEND has no TLS, but/],

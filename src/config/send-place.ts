@@ -1,13 +1,9 @@
 /** DECISION_LOG_SEND…: the system that gets a copy of each record. */
-import { readFileSync } from 'node:fs'
-import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { createSecureContext } from 'node:tls'
 import type { Environment } from '../base/command-process.ts'
-import { systemReason } from '../base/files/system-reason.ts'
 import { againWith } from '../base/problems/fix.ts'
 import type { SendPlace, TlsFiles } from '../decision-log/send/record-receiver.ts'
-import { withoutSecrets } from '../present/without-secrets.ts'
-import { ConfigError } from './values.ts'
+import { ConfigError, fileText, HEADER_PAIR, pairs } from './values.ts'
 
 const SEND_NAMES = ['DECISION_LOG_SEND', 'DECISION_LOG_SEND_HEADERS'].concat(
   ['CA', 'CERT', 'KEY'].map((name) => `DECISION_LOG_SEND_${name}`),
@@ -72,26 +68,12 @@ function wrong(why: string): ConfigError {
   return new ConfigError(`DECISION_LOG_SEND ${why}`, againWith('DECISION_LOG_SEND', "'https://<host>/<path>'"))
 }
 
-/** As in OTEL_EXPORTER_OTLP_HEADERS: `name=value,name=value`, with %2C for a comma in a value. */
 function readHeaders(text: string | undefined): Readonly<Record<string, string>> {
-  const headers: Record<string, string> = {}
-  for (const part of (text ?? '').split(',').filter((one) => one.trim() !== '')) {
-    const at = part.indexOf('=')
-    try {
-      const name = part.slice(0, at).trim().toLowerCase()
-      validateHeaderName(name)
-      const value = decodeURIComponent(part.slice(at + 1).trim())
-      validateHeaderValue(name, value)
-      if (at < 1 || OWN_HEADERS.has(name)) throw new Error(name)
-      headers[name] = value
-    } catch {
-      // A value may be a secret, so nothing of it is repeated.
-      throw new ConfigError(
-        'DECISION_LOG_SEND_HEADERS has a part that is no header; set it to name=value,name=value, with % as %25 and a comma as %2C',
-      )
-    }
-  }
-  return Object.freeze(headers)
+  const name = 'DECISION_LOG_SEND_HEADERS'
+  const headers = pairs(name, text ?? '', HEADER_PAIR).map(([one, value]) => [one.toLowerCase(), value] as const)
+  const own = headers.find(([one, value]) => OWN_HEADERS.has(one) || /[\r\n\0]/.test(value))
+  if (own) throw new ConfigError(`${name} has a header that no setting can have (${own[0]}); omit it`)
+  return Object.freeze(Object.fromEntries(headers))
 }
 
 const OWN_HEADERS: ReadonlySet<string> = new Set(['content-type', 'content-length', 'host', 'transfer-encoding'])
@@ -99,15 +81,7 @@ const OWN_HEADERS: ReadonlySet<string> = new Set(['content-type', 'content-lengt
 function readTls(env: (name: string) => string | undefined): TlsFiles {
   const read = (name: 'CA' | 'CERT' | 'KEY') => {
     const file = env(`DECISION_LOG_SEND_${name}`)
-    if (file === undefined) return {}
-    try {
-      return { [name.toLowerCase()]: readFileSync(file, 'utf8') }
-    } catch (error) {
-      const reason = systemReason((error as NodeJS.ErrnoException).code)
-      throw new ConfigError(
-        `DECISION_LOG_SEND_${name} names ${withoutSecrets(file)}, which can't be read (${reason}); name another file`,
-      )
-    }
+    return file === undefined ? {} : { [name.toLowerCase()]: fileText(`DECISION_LOG_SEND_${name}`, file) }
   }
   const tls: TlsFiles = { ...read('CA'), ...read('CERT'), ...read('KEY') }
   if ((tls.cert === undefined) !== (tls.key === undefined)) {

@@ -2,9 +2,7 @@
  * OTEL_*: whether traces and metrics are sent, and how (docs/telemetry.md). OpenTelemetry's exporters read where to send
  * them, and go on without a bad value: here it is refused.
  */
-import { accessSync, constants } from 'node:fs'
-import { systemReason } from '../base/files/system-reason.ts'
-import { ConfigError, list, oneOf, quote, wholeNumber } from './values.ts'
+import { ConfigError, fileText, HEADER_PAIR, list, oneOf, pairs, quote, wholeNumber } from './values.ts'
 
 type ReadVariable = (name: string) => string | undefined
 
@@ -51,7 +49,8 @@ export function readTelemetry(env: ReadVariable): TelemetrySettings | undefined 
   // Any text is a name of a service.
   env('OTEL_SERVICE_NAME')
   const attributes = env('OTEL_RESOURCE_ATTRIBUTES')
-  if (attributes !== undefined) refusePairs('OTEL_RESOURCE_ATTRIBUTES', attributes, ATTRIBUTE)
+  // OpenTelemetry would leave out a faulty pair, or all of them.
+  if (attributes !== undefined) pairs('OTEL_RESOURCE_ATTRIBUTES', attributes, ATTRIBUTE)
   const found = { traces: readTraces(env), metrics: readMetrics(env) }
   const [traces, metrics] = SIGNALS.map((signal) => isSent(env, signal))
   if (!traces && !metrics) return undefined
@@ -120,10 +119,10 @@ function checkExporter(env: ReadVariable, prefix: string): void {
   }
   check('ENDPOINT', refuseUrl)
   check('PROTOCOL', (name, value) => oneOf(name, value, PROTOCOLS))
-  check('HEADERS', (name, value) => refusePairs(name, value, HEADER))
+  check('HEADERS', (name, value) => pairs(name, value, HEADER_PAIR))
   check('TIMEOUT', (name, value) => wholeNumber(name, value, { min: 1, max: LONGEST_MS }))
   check('COMPRESSION', (name, value) => oneOf(name, value, ['gzip', 'none']))
-  for (const file of ['CERTIFICATE', 'CLIENT_CERTIFICATE', 'CLIENT_KEY']) check(file, refuseUnreadable)
+  for (const file of ['CERTIFICATE', 'CLIENT_CERTIFICATE', 'CLIENT_KEY']) check(file, fileText)
 }
 
 /** The path of a signal is added to the URL of all, so that one has no query. */
@@ -133,30 +132,4 @@ function refuseUrl(name: string, value: string): void {
   throw new ConfigError(`${name} is ${quote(value)}; set it to a URL like http://localhost:4318`)
 }
 
-function refuseUnreadable(name: string, file: string): void {
-  try {
-    accessSync(file, constants.R_OK)
-  } catch (error) {
-    const reason = systemReason((error as NodeJS.ErrnoException).code)
-    throw new ConfigError(`${name} is ${quote(file)}, which can't be read (${reason}); name a PEM file`)
-  }
-}
-
-const HEADER = /^[\w!#$%&'*+.^`|~-]+=[\t\x20-\x3a\x3c-\x7e]+$/
 const ATTRIBUTE = /^[^=]{1,255}=[^=]{1,255}$/
-
-/** OpenTelemetry would leave out a faulty pair, or all of them. A value may be a password, so none is repeated. */
-function refusePairs(name: string, value: string, form: RegExp): void {
-  const faulty = list(value).findIndex((pair) => !form.test(pair) || !isDecodable(pair))
-  if (faulty < 0) return
-  const fault = `${name} has a faulty pair at place ${faulty + 1}`
-  throw new ConfigError(`${fault}; write name=value, separated by commas, and %2C for a comma in a value`)
-}
-
-function isDecodable(text: string): boolean {
-  try {
-    return decodeURIComponent(text) !== ''
-  } catch {
-    return false
-  }
-}

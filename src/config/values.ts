@@ -1,7 +1,9 @@
 /** One value of a setting, checked: a wrong one is a ConfigError that names the variable and what to set it to. */
+import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import bytes from 'bytes'
 import ipaddr from 'ipaddr.js'
+import { systemReason } from '../base/files/system-reason.ts'
 import { isIpAddress } from '../base/ip-address.ts'
 import { withoutSecrets } from '../present/without-secrets.ts'
 
@@ -85,6 +87,38 @@ export function list(value: string | undefined): readonly string[] {
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '')
+}
+
+/** Headers as OTEL_EXPORTER_OTLP_HEADERS has them (W3C baggage): `name=value`. */
+export const HEADER_PAIR = /^[\w!#$%&'*+.^`|~-]+=[\t\x20-\x3a\x3c-\x7e]+$/
+
+/** `name=value,name=value` with %2C for a comma, decoded. A value may be a password, so no message repeats one. */
+export function pairs(name: string, value: string, form: RegExp): readonly (readonly [name: string, value: string])[] {
+  return list(value).map((pair, at) => {
+    const end = pair.indexOf('=')
+    const decoded = form.test(pair) ? decodedText(pair.slice(end + 1)) : undefined
+    if (decoded !== undefined) return [pair.slice(0, end), decoded]
+    const fault = `${name} has a faulty pair at place ${at + 1}`
+    throw new ConfigError(`${fault}; write name=value, separated by commas, and %2C for a comma in a value`)
+  })
+}
+
+function decodedText(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The text of a file that a setting names. */
+export function fileText(name: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const reason = systemReason((error as NodeJS.ErrnoException).code)
+    throw new ConfigError(`${name} is ${quote(file)}, which can't be read (${reason}); name a PEM file`)
+  }
 }
 
 /** Messages are logged. */
