@@ -2,7 +2,6 @@
 import type { Outbox } from '../store/contract.ts'
 import { type Shipper, startShipper } from './shipper.ts'
 import type { Sink } from './sink.ts'
-import type { LogTree } from './tree/log-tree.ts'
 import { CutShort } from './whole-lines.ts'
 
 export type DecisionLogEvent =
@@ -28,8 +27,15 @@ export interface DecisionLog {
   close(): Promise<void>
 }
 
+interface DecisionLogParts {
+  readonly sink: Sink
+  readonly outbox: Outbox
+  /** What follows the file of the log: closed in this order, when the log has its last line. */
+  readonly readers?: readonly { close(): Promise<void> }[]
+}
+
 export async function openDecisionLog(
-  { sink, outbox, tree }: { readonly sink: Sink; readonly outbox: Outbox; readonly tree?: LogTree | undefined },
+  { sink, outbox, readers = [] }: DecisionLogParts,
   report: (event: DecisionLogEvent) => void,
 ): Promise<DecisionLog> {
   const lines = new Lines((text) => sink.append(text), report)
@@ -47,7 +53,7 @@ export async function openDecisionLog(
       await shipper.close()
       lines.flush()
       sink.close()
-      await tree?.close()
+      for (const reader of readers) await reader.close()
     },
   }
 }

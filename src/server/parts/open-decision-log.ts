@@ -26,20 +26,9 @@ export async function openLog(
   if (file === undefined) return openDecisionLog({ sink: createStandardOutput(), outbox }, report)
   const sink = openLogFile({ file, maxBytes, keep })
   const tree = startLogTree({ file, keep, instance, now, database: outbox, report: (event) => tellTree(log, event) })
-  const opened = await openDecisionLog({ sink, outbox, tree }, report)
-  if (!send) return opened
-  const { sendLog } = await import('../observe/send-log.ts')
-  const sender = sendLog({ file, place: send, instance, log, registry })
-  return {
-    ...opened,
-    get failing() {
-      return opened.failing
-    },
-    async close() {
-      await opened.close()
-      await sender.close()
-    },
-  }
+  const sender =
+    send && (await import('../observe/send-log.ts')).sendLog({ file, place: send, instance, log, registry })
+  return openDecisionLog({ sink, outbox, readers: sender ? [tree, sender] : [tree] }, report)
 }
 
 interface LogParts {
@@ -47,7 +36,7 @@ interface LogParts {
   readonly log: Logger
   readonly now: () => Date
   readonly metrics?: Pick<Metrics, 'decisionLost'>
-  /** For metrics of what is sent to another system. */
+  /** Has the metrics of the records that are sent. */
   readonly registry: Registry
 }
 
