@@ -62,7 +62,7 @@ export interface DecisionRecord {
   readonly cut?: true | undefined
   /** For a refusal by a limit: how many alike it stands for, itself included, since the last one that was recorded. */
   readonly repeated?: number | undefined
-  /** The salts of the personal parts (sealed-line.ts): of who asked, and of what is known. */
+  /** The salts of the two personal parts (sealed-line.ts): who asked, and what is known. */
   readonly sealed?: string | undefined
   readonly sealedFacts?: string | undefined
   /** Erased: who asked (address, subject, credential, sign-in). Reads as if masked. */

@@ -169,7 +169,7 @@ export class Tracing {
 
 /** The trace that the client says the request is in. */
 function parentOf({ headers: { traceparent, tracestate } }: IncomingMessage): SpanContext | undefined {
-  // Node joins repeated headers: a repeated `traceparent` is none, and `tracestate` is a list.
+  // Node joins repeated headers by commas. So two `traceparent` aren't valid together; `tracestate` is a list anyway.
   const found = typeof traceparent === 'string' ? parseTraceParent(traceparent) : null
   if (!found) return undefined
   const isShort = typeof tracestate === 'string' && tracestate.length <= LONGEST_STATE
