@@ -21,6 +21,8 @@ export type LogSenderEvent =
   | { readonly kind: 'working' }
   /** The other system refuses this record for good. `why`: its answer. */
   | { readonly kind: 'refused'; readonly line: string; readonly why: string }
+  /** The cursor can't be written: after a new start, records are sent again. Told once, until it is written again. */
+  | { readonly kind: 'unkept'; readonly error: unknown }
   /** The log has deleted files before all of their records were sent. */
   | { readonly kind: 'gap' }
 
@@ -90,7 +92,7 @@ async function run(
       if (failures === 0 && !closing.aborted) report({ kind: 'failing', error })
       failures += 1
       receiver.close()
-      await sending.close()
+      await sending.failed()
       return waitAfter(error, failures)
     }
   }
@@ -112,13 +114,22 @@ interface Unsettled {
   readonly settled: number
 }
 
+interface SentBatch {
+  readonly lines: readonly string[]
+  /** Whether the log may have more at once. */
+  readonly isMore: boolean
+}
+
 /** One process at a time sends the records of a log. */
 class LogRounds {
   readonly #options: LogSenderOptions
   readonly #folder: string
   #lock: FileLock | undefined
   #follower: LogFollower | undefined
+  /** Read from the log, and not taken yet. */
+  #unsent: SentBatch | undefined
   #unsettled: Unsettled[] = []
+  #isCursorKept = true
   waitingSince: number | undefined
 
   constructor(options: LogSenderOptions) {
@@ -131,15 +142,16 @@ class LogRounds {
     const { receiver, report } = this.#options
     this.#follower ??= await this.#open()
     if (!this.#follower) return false
-    receiver.check()
     await this.#settle()
-    const { lines, isMore } = await this.#nextLines(this.#follower)
+    const { lines, isMore } = this.#unsent ?? (await this.#nextLines(this.#follower))
     if (lines.length === 0) {
-      if (this.#unsettled.length === 0 && !isMore) this.waitingSince = undefined
+      if (!isMore && this.#unsettled.every(({ settled }) => settled <= performance.now())) this.waitingSince = undefined
       return isMore
     }
+    this.#unsent = { lines, isMore }
     this.waitingSince = timeOf(lines[0] ?? '') ?? this.waitingSince ?? Date.now()
     const refused = await this.#deliver(lines, signal)
+    this.#unsent = undefined
     report({ kind: 'sent', records: lines.length - refused, refused })
     const last = leafHash(signedText(lines.at(-1) ?? ''))
     this.#unsettled.push({ last, settled: performance.now() + receiver.settlesInMs })
@@ -151,11 +163,17 @@ class LogRounds {
     while (!signal.aborted && (await this.round(signal))) signal.throwIfAborted()
   }
 
+  /** What was read is kept for the next attempt, which needn't look for its place then. */
+  async failed(): Promise<void> {
+    if (!this.#unsent || !this.#follower || this.#unsettled.length > 0) await this.close()
+  }
+
   /** What isn't settled is sent again. */
   async close(): Promise<void> {
     const [follower, lock] = [this.#follower, this.#lock]
     this.#follower = undefined
     this.#lock = undefined
+    this.#unsent = undefined
     this.#unsettled = []
     await follower?.[Symbol.asyncDispose]()
     await lock?.release()
@@ -172,7 +190,7 @@ class LogRounds {
     return follower
   }
 
-  async #nextLines(follower: LogFollower): Promise<{ readonly lines: readonly string[]; readonly isMore: boolean }> {
+  async #nextLines(follower: LogFollower): Promise<SentBatch> {
     const lines: string[] = []
     for (let characters = 0; lines.length < MOST_LINES && characters < MOST_CHARACTERS; ) {
       const found = await follower.next()
@@ -205,12 +223,21 @@ class LogRounds {
     }
   }
 
+  /** Without a cursor, sending goes on: only a new start would send again what is settled. Throws if lines may be lost. */
   async #settle(): Promise<void> {
+    this.#options.receiver.check()
     const now = performance.now()
     const settled = this.#unsettled.findLast(({ settled: at }) => at <= now)
     if (!settled) return
-    await replaceFile(join(this.#folder, 'cursor'), Buffer.from(settled.last, 'latin1').toString('base64'), 0o600)
-    this.#unsettled = this.#unsettled.filter(({ settled: at }) => at > now)
+    const error = await replaceFile(
+      join(this.#folder, 'cursor'),
+      Buffer.from(settled.last, 'latin1').toString('base64'),
+      0o600,
+    ).catch((fault: unknown) => fault ?? 'unknown')
+    if (error !== undefined && this.#isCursorKept) this.#options.report({ kind: 'unkept', error })
+    this.#isCursorKept = error === undefined
+    const later = this.#unsettled.filter(({ settled: at }) => at > now)
+    this.#unsettled = this.#isCursorKept ? later : [settled, ...later]
   }
 
   async #readCursor(): Promise<TreeHash | undefined> {

@@ -11,6 +11,7 @@ import { NotTaken, type RecordReceiver, type SendPlace } from './record-receiver
 const LONGEST_MS = 10_000
 /** Longer than a lost connection needs to show in a data centre. */
 const SETTLES_IN_MS = 5000
+const FLUSH_MS = 1000
 
 /** Log audit (RFC 5424, table 1). */
 const FACILITY = 13
@@ -26,13 +27,12 @@ export function syslogReceiver({ url, tls }: SendPlace, instance: string): Recor
     const opened = connect({ host, port: Number(url.port), servername: /^[\d.:]+$|:/.test(host) ? '' : host, ...tls })
     // Nothing is read, but only who reads hears of the end.
     opened.resume()
-    opened.on('error', (error) => {
-      lost = error
-    })
-    opened.on('close', () => {
-      if (socket === opened) lost ??= new NotTaken('it closed the connection')
-    })
     socket = opened
+    const lose = (error: Error) => {
+      if (socket === opened) lost ??= error
+    }
+    opened.on('error', lose)
+    opened.on('close', () => lose(new NotTaken('it closed the connection')))
     await once(opened, 'secureConnect', { signal }).catch((error) => {
       opened.destroy()
       throw lost ?? error
@@ -44,6 +44,8 @@ export function syslogReceiver({ url, tls }: SendPlace, instance: string): Recor
     socket = undefined
     lost = undefined
     closing?.destroySoon()
+    // A collector that takes nothing would hold what was written to it.
+    setTimeout(() => closing?.destroy(), FLUSH_MS).unref()
   }
   return {
     settlesInMs: SETTLES_IN_MS,
@@ -51,8 +53,9 @@ export function syslogReceiver({ url, tls }: SendPlace, instance: string): Recor
       if (lost) throw lost
     },
     async send(lines, stop) {
+      // On a new connection, what was lost with the old one would count as taken.
+      if (lost) throw lost
       const signal = AbortSignal.any([stop, AbortSignal.timeout(LONGEST_MS)])
-      if (socket?.destroyed || lost) close()
       const opened = socket ?? (await open(signal))
       const written = opened.write(lines.map((line) => frame(message(line, instance))).join(''))
       if (!written) await once(opened, 'drain', { signal })

@@ -1,12 +1,12 @@
 /** Sends the records of the decision log to the system that DECISION_LOG_SEND names, and reports how that goes. */
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { systemReason } from '../../base/files/system-reason.ts'
 import { parseRecord } from '../../decision-log/decision-record.ts'
 import { httpReceiver, LINES, otlpLogs } from '../../decision-log/send/http-receiver.ts'
 import { type LogSender, type LogSenderEvent, startLogSender } from '../../decision-log/send/log-sender.ts'
 import type { RecordReceiver, SendPlace } from '../../decision-log/send/record-receiver.ts'
 import { syslogReceiver } from '../../decision-log/send/syslog-receiver.ts'
+import { remoteReason } from './remote-reason.ts'
 
 export interface SentLog {
   readonly file: string
@@ -76,7 +76,7 @@ function tell(log: Logger, to: string, event: LogSenderEvent): void {
     case 'sent':
       return
     case 'failing':
-      log.error({ to, reason: reasonOf(event.error) }, "decision records can't be sent; they wait in the log")
+      log.error({ to, reason: remoteReason(event.error) }, "decision records can't be sent; they wait in the log")
       return
     case 'working':
       log.warn({ to }, 'decision records are sent again')
@@ -86,17 +86,16 @@ function tell(log: Logger, to: string, event: LogSenderEvent): void {
       log.error({ to, requestId, reason: event.why }, 'a decision record is refused by the system that it was sent to')
       return
     }
+    case 'unkept':
+      log.error(
+        { err: event.error },
+        'it can not be kept which decision records were sent: after a new start they are sent again',
+      )
+      return
     case 'gap':
       log.error(
         { to },
         'the last record that was sent is not in the log any more: sending goes on with the oldest one, and some between may be missing there',
       )
   }
-}
-
-/** No text of the other system, which may have an address with a secret. */
-function reasonOf(error: unknown): string {
-  const { code, message, name } = error as NodeJS.ErrnoException
-  if (name === 'TimeoutError') return 'no answer within 10 seconds'
-  return code === undefined || code === 'ABORT_ERR' ? message : systemReason(code)
 }

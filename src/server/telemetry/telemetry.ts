@@ -17,10 +17,10 @@ import { PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
 import { AlwaysOnSampler, BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { systemReason } from '../../base/files/system-reason.ts'
 import type { Config } from '../../config/config.ts'
 import type { MetricSettings, TelemetryProtocol, TelemetrySettings, TraceSettings } from '../../config/telemetry.ts'
 import { after } from '../http/listen.ts'
+import { remoteReason } from '../observe/remote-reason.ts'
 import { metricsOf } from './metrics.ts'
 import { createSampler } from './sampler.ts'
 import { Tracing } from './tracing.ts'
@@ -146,7 +146,7 @@ function reporting<Sent, E extends Exporter<Sent>>(
   const failed = (sent: Sent, error: unknown) => {
     const isFirst = lost === 0
     lost += counts(sent)
-    if (isFirst) log.warn(`the collector doesn't take ${what} (${reasonOf(error)}): they are lost until it does`)
+    if (isFirst) log.warn(`the collector doesn't take ${what} (${remoteReason(error)}): they are lost until it does`)
   }
   exporter.export = (sent, done) => {
     try {
@@ -164,20 +164,4 @@ function reporting<Sent, E extends Exporter<Sent>>(
     }
   }
   return exporter
-}
-
-/** The system's words, the status of an answer, or what OpenTelemetry says; never what a collector wrote. */
-function reasonOf(error: unknown): string {
-  const {
-    code,
-    message = '',
-    errors,
-  } = (error ?? {}) as NodeJS.ErrnoException & { readonly errors?: readonly unknown[] }
-  if (typeof code === 'number') return `it answers ${code}`
-  if (code !== undefined) return systemReason(code)
-  return errors?.[0] === undefined ? cut(message) || 'it does not answer' : reasonOf(errors[0])
-}
-
-function cut(text: unknown): string {
-  return String(text).slice(0, 200)
 }

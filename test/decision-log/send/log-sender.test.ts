@@ -1,5 +1,5 @@
 /** A log that is sent to another system: each record at least once and in order, whatever happens to either side. */
-import { appendFile, mkdtemp, readFile, rename, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, readFile, rename, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -144,6 +144,48 @@ describe('a log that is sent to another system', () => {
     const seen = new Set(numbers())
     for (let i = 10; i < written; i++) expect(seen.has(i), `${i}`).to.equal(true)
     expect(kinds('gap')).to.deep.equal([])
+  })
+
+  it('keeps what it has read while the other system is away, also if its file is deleted meanwhile', async () => {
+    await writeFile(log, lines(5))
+    start()
+    await until(() => numbers().length === 5)
+    const { port } = collector
+    await collector.stop()
+    await appendFile(log, lines(5))
+    await until(() => events.some(({ kind }) => kind === 'failing'))
+    await removeFolder(log)
+    await writeFile(log, lines(5))
+    collector = await startHttpCollector(folder, port)
+    await until(() => numbers().length >= 10)
+    expect(numbers()).to.deep.equal(Array.from({ length: 10 }, (_, i) => i + 5))
+  })
+
+  it('goes on without a cursor where none can be written, says so once, and writes it later', async () => {
+    await writeFile(log, lines(5))
+    await mkdir(`${log}.sent/cursor/taken`, { recursive: true })
+    const sender = start()
+    await until(() => events.some(({ kind }) => kind === 'failing'))
+    await sender.close()
+    await removeFolder(`${log}.sent/cursor`)
+    events.length = 0
+    start()
+    await until(() => numbers().length === 5)
+    await removeFolder(`${log}.sent/cursor`)
+    await mkdir(`${log}.sent/cursor`)
+    await appendFile(log, lines(5))
+    await until(() => numbers().length === 10)
+    await appendFile(log, lines(5))
+    await until(() => numbers().length === 15)
+    expect(numbers()).to.deep.equal(Array.from({ length: 15 }, (_, i) => i))
+    expect(kinds('unkept', 'failing')).to.deep.equal(['unkept'])
+    await removeFolder(`${log}.sent/cursor`)
+    await until(() =>
+      readFile(`${log}.sent/cursor`, 'utf8').then(
+        (text) => text.length > 0,
+        () => false,
+      ),
+    )
   })
 
   it('is sent by one process at a time, and by the next one when that ends', async () => {

@@ -65,6 +65,22 @@ describe('a log that is sent by syslog', () => {
     await collector.stop()
   })
 
+  it('takes no more lines after a connection was lost, so that none before them counts as taken', async () => {
+    const collector = await startSyslogCollector(folder)
+    const receiver = receiverAt(collector.port)
+    const { signal } = new AbortController()
+    await receiver.send(['{}'], signal)
+    await until(() => collector.frames.length === 1)
+    collector.cut()
+    await until(() => isLost(receiver))
+    const refusal = await receiver.send(['{}'], signal).catch((error: unknown) => error)
+    expect(refusal).to.be.instanceOf(Error)
+    receiver.close()
+    await receiver.send(['{}'], signal)
+    receiver.close()
+    await collector.stop()
+  })
+
   it('keeps its cursor once a connection stayed whole after it', async () => {
     const collector = await startSyslogCollector(folder)
     await writeFile(log, lines(10))
@@ -108,13 +124,17 @@ describe('a log that is sent by syslog', () => {
     await rsyslog.stop()
   })
 
-  function start(port: number, settlesInMs?: number): void {
+  function receiverAt(port: number): RecordReceiver {
     const place = readSendPlace({
       DECISION_LOG_SEND: `syslog+tls://127.0.0.1:${port}`,
       DECISION_LOG_SEND_CA: join(folder, 'crt.pem'),
     })
     if (!place) throw new Error('no place')
-    const receiver: RecordReceiver = syslogReceiver(place, 'north-1')
+    return syslogReceiver(place, 'north-1')
+  }
+
+  function start(port: number, settlesInMs?: number): void {
+    const receiver = receiverAt(port)
     sender = startLogSender({
       file: log,
       receiver: settlesInMs === undefined ? receiver : { ...receiver, settlesInMs },
@@ -129,6 +149,15 @@ describe('a log that is sent by syslog', () => {
     }).join('')
   }
 })
+
+function isLost(receiver: RecordReceiver): boolean {
+  try {
+    receiver.check()
+    return false
+  } catch {
+    return true
+  }
+}
 
 function numbersIn(frames: readonly string[]): readonly number[] {
   return frames.map((frame) => Number(/"number":(?<number>\d+)/.exec(frame)?.groups?.number))
