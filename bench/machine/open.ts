@@ -7,7 +7,7 @@ import { start } from './processes.ts'
 const CLIENT = new URL('../load/open-client.ts', import.meta.url).pathname
 
 /** GET alone. */
-export interface OpenOrder extends Pick<Requests, 'paths' | 'token' | 'connections'> {
+export interface OpenOrder extends Pick<Requests, 'method' | 'paths' | 'token' | 'body' | 'connections'> {
   readonly base: string
   readonly perSecond: number
   readonly seconds: number

@@ -59,9 +59,8 @@ async function measureRounds(bench: Bench, server: Server): Promise<readonly Row
     for (const share of SHARES) {
       await sleep(BETWEEN_MS)
       const { target, base } = server
-      const { paths, token } = getOf(server, CONNECTIONS, target.ids)
-      const order = { base, paths, token, connections: CONNECTIONS, perSecond: share * saturation, seconds }
-      const found = await openLoad(order)
+      const asked = getOf(server, CONNECTIONS, target.ids)
+      const found = await openLoad({ ...asked, base, perSecond: share * saturation, seconds })
       keep(nameOf(share), {
         'req/s': found.perSecond,
         'p50 ms': found.p50,

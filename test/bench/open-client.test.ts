@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { openLoad } from '../../bench/machine/open.ts'
 
@@ -31,7 +32,7 @@ describe('an open loop', () => {
   const ask = (connections: number) => {
     const { port } = server.address() as AddressInfo
     const base = `http://127.0.0.1:${port}`
-    return openLoad({ base, paths: ['/a', '/b'], token: 't', connections, perSecond: 100, seconds: 1.5 })
+    return openLoad({ base, method: 'GET', paths: ['/a', '/b'], token: 't', connections, perSecond: 100, seconds: 1.5 })
   }
 
   it('sends each request that is due, and counts the time that it waited for the server', async () => {
@@ -53,6 +54,18 @@ describe('an open loop', () => {
     const found = await ask(8)
     expect(found.requests).to.equal(150)
     expect(found.p50).to.be.lessThan(found.longest)
+  })
+
+  it('sends a body with another number in each request', async () => {
+    const bodies: string[] = []
+    server.removeAllListeners('request').on('request', async (request, response) => {
+      bodies.push(await text(request))
+      response.writeHead(201, { 'Content-Length': '2' }).end('{}')
+    })
+    const { port } = server.address() as AddressInfo
+    const order = { method: 'POST', paths: ['/a'], token: 't', body: '{"title":"%d é"}', connections: 4 }
+    await openLoad({ ...order, base: `http://127.0.0.1:${port}`, perSecond: 100, seconds: 0.5 })
+    expect(bodies.toSorted()).to.deep.equal(Array.from({ length: 50 }, (_, i) => `{"title":"${i + 1} é"}`).toSorted())
   })
 
   it('measures nothing where answers are errors', async () => {
