@@ -1,5 +1,5 @@
 /**
- * node bench/telemetry.ts: what traces and metrics cost a guarded GET. It measures by itself, because a busy machine
+ * npm run bench:telemetry: what traces and metrics cost a guarded GET. It measures by itself, because a busy machine
  * shows a difference of a hundredth only within one process: there, two processes that do the same differ by a tenth.
  * So several servers of this process take turns at a few hundred requests. These come through memory, so that nothing but
  * the servers is measured: the CPU time of their thread. Ratios are taken within a round.
