@@ -1,4 +1,7 @@
-/** A page about published policies, run as printed in a folder of its own, with the server that it starts. */
+/**
+ * A page about published policies, run as printed in a folder of its own, with the server that it starts. The other
+ * commands run in this process (test/page-commands.ts).
+ */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { cp, mkdtemp, readFile, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -6,6 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Block, blocksOf } from '../documented.ts'
 import { removeFolder } from '../ends-with-tests.ts'
+import { openPageCommands } from '../page-commands.ts'
 import { program } from '../programs.ts'
 import { freePort } from '../redis.ts'
 
@@ -32,21 +36,24 @@ export async function runPage(
   for (const name of ['bin', 'src', 'node_modules']) await symlink(join(ROOT, name), join(folder, name))
   const env = { ...process.env, PORT: String(await freePort()), ADMIN_PORT: String(await freePort()) }
   const blocks = blocksOf(await readFile(join(ROOT, page), 'utf8'))
+  const inProcess = await openPageCommands()
+  const run = (commands: readonly string[]) => shell(commands, { folder, env, first: inProcess.bash })
   const outputs: string[] = []
   let server: ChildProcess | undefined
   for (const { commands } of blocks) {
     const at = commands.indexOf(serve)
     if (at < 0) {
-      outputs.push(await shell(commands, folder, env))
+      outputs.push(await run(commands))
       continue
     }
-    const before = await shell(commands.slice(0, at), folder, env)
+    const before = await run(commands.slice(0, at))
     server = await started(serve, folder, env)
-    outputs.push(before + (await shell(commands.slice(at + 1), folder, env)))
+    outputs.push(before + (await run(commands.slice(at + 1))))
   }
   const end = async () => {
     // With the programs that npm started.
     if (server?.pid !== undefined) process.kill(-server.pid, 'SIGKILL')
+    await inProcess.close()
     await removeFolder(folder)
   }
   return { blocks, outputs, end }
@@ -55,7 +62,14 @@ export async function runPage(
 /** Exported variables stay from block to block. */
 const VARIABLES = '[ -f .variables ] && . ./.variables'
 
-function shell(commands: readonly string[], folder: string, env: NodeJS.ProcessEnv): Promise<string> {
+interface Shell {
+  readonly folder: string
+  readonly env: NodeJS.ProcessEnv
+  /** What Bash reads before the commands. */
+  readonly first: string
+}
+
+function shell(commands: readonly string[], { folder, env, first }: Shell): Promise<string> {
   const told = commands.map((command) => {
     // A busy machine has more time than the page gives.
     const run = command
@@ -67,9 +81,13 @@ function shell(commands: readonly string[], folder: string, env: NodeJS.ProcessE
     const name = command.split('\n')[0]?.replaceAll("'", '')
     return `${run}\ncode=$?; [ $code = 0 ] || printf '\\nfailed %s: %s\\n' $code '${name}'`
   })
-  const script = [VARIABLES, ...told, "export -p | grep ' POLIC' > .variables"].join('\n')
+  const script = [first, VARIABLES, ...told, "export -p | grep ' POLIC' > .variables"].join('\n')
   return new Promise((resolve) => {
-    execFile('bash', ['-c', script], { cwd: folder, env }, (_error, stdout, stderr) => resolve(`${stdout}\n${stderr}`))
+    const child = execFile('bash', ['-c', script], { cwd: folder, env }, (_error, stdout, stderr) =>
+      resolve(`${stdout}\n${stderr}`),
+    )
+    // Bash hands standard input to the commands, which would wait for its end.
+    child.stdin?.end()
   })
 }
 
