@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { ROOT } from './command.ts'
-import { drawing, soak } from './runs.ts'
+import { drawing, inTurn, soak } from './runs.ts'
 
 describe('a random test that counts what it met', () => {
   it('draws other inputs until it has met each kind', async () => {
@@ -40,12 +40,22 @@ describe('a random test that counts what it met', () => {
       () => (rounds += 1),
       () => expect(0).to.be.above(0),
     )
-    expect([never instanceof Error, rounds]).to.deep.equal([true, soak(3, 10)])
+    expect([never instanceof Error, rounds]).to.deep.equal([true, soak(4, 10)])
     const failed = await reasonOf(
       () => fc.assert(fc.property(fc.nat(), () => false)),
       () => undefined,
     )
     expect(failed).to.be.instanceOf(Error)
+  })
+})
+
+describe('what is slow', () => {
+  it('has a turn: none is left out in as many commits as there are turns', () => {
+    const all = ['a', 'b', 'c', 'd', 'e']
+    const every = Math.max(1, Math.ceil(3 / Number(process.env.SOAK_TIMES ?? 1)))
+    const turns = [7, 8, 9].map((seed) => inTurn(all, 3, seed))
+    expect(new Set(turns.flat())).to.deep.equal(new Set(all))
+    for (const turn of turns) expect(turn.length).to.be.within(Math.floor(5 / every), Math.ceil(5 / every))
   })
 })
 

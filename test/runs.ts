@@ -14,13 +14,42 @@ export function shareOf<T>(all: readonly T[], nth: number): readonly T[] {
   return all.filter((_, i) => (i + nth) % soak(1, 3) === 0)
 }
 
-/** How many inputs a random test draws. Each run draws others (test/seed.ts). */
-export function runs(inSoak: number, small: number = Math.ceil(inSoak / 10)): number {
-  return soak(inSoak, small)
+/** SOAK_TIMES multiplies the counts of random tests in soak, for a run that may take a night. */
+const TIMES = Number(process.env.SOAK_TIMES ?? 1)
+const FULL_TIMES = 4
+
+/** A count of soak, for `soak(times(10), 3)`. */
+export function times(count: number): number {
+  return Math.ceil(count * TIMES)
 }
 
-/** Ten rounds of `npm test` draw as many inputs as one of soak. */
-const ROUNDS = soak(3, 10)
+const SEED = Number(process.env.CI_SEED ?? Date.now())
+
+/**
+ * The number of the first kill, from which the moment of each kill follows: other moments are tried at each commit, as
+ * random inputs are (test/seed.ts). A multiple of four, because some tests do something else each second or fourth time.
+ */
+export const FIRST_KILL = 4 * (SEED % 1000)
+
+/**
+ * For what is slow: every second one, third one and so on. Each commit takes the turn of others; SOAK_TIMES=4 all of
+ * up to four.
+ */
+export function inTurn<T>(all: readonly T[], every: number, seed: number = SEED): readonly T[] {
+  const apart = Math.max(1, Math.ceil(every / TIMES))
+  return all.filter((_, i) => (i + seed) % apart === 0)
+}
+
+/**
+ * How many inputs a random test draws: all with SOAK_TIMES=4, a quarter in soak, `small` in `npm test`. Each commit
+ * draws others (test/seed.ts), so that what a quarter misses is found by one of the next.
+ */
+export function runs(full: number, small: number = Math.ceil(full / 10)): number {
+  return soak(Math.max(small, Math.ceil((full * TIMES) / FULL_TIMES)), small)
+}
+
+/** The rounds of `npm test`, or of soak, draw as many inputs at most as one with SOAK_TIMES=4. */
+const ROUNDS = soak(4, 10)
 
 /**
  * Draws, and counts what was met. A few inputs may lack some kind; then it draws others, and fails where several rounds

@@ -12,12 +12,12 @@ import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
 import { type App, startApp } from '../../src/server/app.ts'
 import { createLog } from '../../src/server/observe/log.ts'
 import { removeFolder } from '../ends-with-tests.ts'
-import { soak } from '../runs.ts'
+import { FIRST_KILL, soak, times } from '../runs.ts'
 import { until } from '../until.ts'
 
 const LANES = 2
 /** Each kill needs a start, which takes the better part of a second. */
-const KILLS_PER_LANE = soak(60, 4) / LANES
+const KILLS_PER_LANE = soak(times(16), 4) / LANES
 const CONNECTIONS = 6
 const ROOT = new URL('../..', import.meta.url).pathname
 const SERVER = new URL('killed-server.ts', import.meta.url).pathname
@@ -182,7 +182,8 @@ describe('the decision log of a server that is killed', () => {
     const living = await Promise.all(Array.from({ length: LANES }, lane))
     await Promise.all(
       living.map(async (one, i) => {
-        for (let kill = 0; kill < KILLS_PER_LANE; kill++) await liveAndDie(one, 20 + ((kill * 13 + i * 29) % 110))
+        for (let kill = FIRST_KILL; kill < FIRST_KILL + KILLS_PER_LANE; kill++)
+          await liveAndDie(one, 20 + ((kill * 13 + i * 29) % 110))
       }),
     )
     for (const one of living) {

@@ -23,7 +23,7 @@ import { openTrialPool, startTrialServer } from '../../src/tools/matrix/target/t
 import { removeFolder } from '../ends-with-tests.ts'
 import { filesOf } from '../policy/render.ts'
 import { withRules } from '../policy-text.ts'
-import { drawing, runs, soak } from '../runs.ts'
+import { drawing, runs } from '../runs.ts'
 import { RELATIONS, SOURCES } from './predict/kinds.ts'
 import { randomPolicyFiles } from './predict/random-policies.ts'
 import { newFolder } from './predict/suites.ts'
@@ -277,7 +277,7 @@ p, clerk, things, read, lit, *, allow
         ),
       () => {
         expect(noticed).to.be.greaterThan(named)
-        expect(widened).to.be.greaterThan(soak(5, 0))
+        expect(widened).to.be.greaterThan(0)
       },
     )
   })

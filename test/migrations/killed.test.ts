@@ -12,14 +12,14 @@ import { openDatabase, openReader } from '../../src/store/open.ts'
 import { data } from '../data/command.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { DATABASES, type SharedDatabase } from '../identity/shared-database.ts'
-import { soak } from '../runs.ts'
+import { soak, times } from '../runs.ts'
 import { startTestServer } from '../server.ts'
 import { failure } from '../store/fixture.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const MIGRATOR = new URL('migrator.ts', import.meta.url).pathname
 const ORDERS = 300
-const KILLS = soak(4, 1)
+const KILLS = soak(times(2), 1)
 
 for (const [engine, create] of Object.entries(DATABASES)) {
   describe(`a migration that is killed, on ${engine}`, () => {

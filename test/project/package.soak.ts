@@ -10,6 +10,7 @@ import { blocksOf, missingFrom } from '../documented.ts'
 import { type Place, playPage } from '../page.ts'
 import { program } from '../programs.ts'
 import { freePort } from '../redis.ts'
+import { inTurn } from '../runs.ts'
 import { type Installed, installPackages } from './installed.ts'
 import { packNextVersion } from './next-version.ts'
 import { ranIn, sumOf } from './projects.ts'
@@ -139,50 +140,9 @@ describe('the package', () => {
     }
   })
 
-  it('follows docs/new-project.md, whose output is what the commands print', async () => {
-    const ports = { PORT: String(await freePort()), ADMIN_PORT: String(await freePort()) }
-    const env = { ...installed.env, HOME: installed.folder }
-    const page = blocksOf(await readFile(join(import.meta.dirname, '../../docs/new-project.md'), 'utf8'))
-    expect(page.length).to.be.at.least(5)
-    let [folder, served] = [installed.app, '']
-    for (const { commands, output } of page) {
-      const text = commands.join('\n').replaceAll('127.0.0.1:3000', `127.0.0.1:${ports.PORT}`)
-      let printed = ''
-      if (text === 'npm start') {
-        await writeFile(join(folder, '.env'), `PORT=${ports.PORT}\nADMIN_PORT=${ports.ADMIN_PORT}\n`)
-        printed = served = await startProject(folder, env)
-      } else {
-        const [, password = ''] = /^ {2}password {2}(\S+)$/m.exec(served) ?? []
-        const script = `${text.replace('ONE-TIME PASSWORD', password)}\npwd > "$HOME/.at"`
-        const { code, stdout, stderr } = await ranIn(folder, env, ['bash', '-exc', script])
-        expect(code, stderr).to.equal(0)
-        // Without the commands themselves.
-        printed = `${stdout}${stderr.replaceAll(/^\+.*$/gm, '')}`
-        folder = (await readFile(join(installed.folder, '.at'), 'utf8')).trim()
-      }
-      expect(missingFrom(printed, output), printed).to.deep.equal([])
-    }
-    expect(missingFrom('', ['what nobody printed'])).to.have.length(1)
-  })
-
-  it('follows the tours of README.md in a project of the demo, on Node 26', async () => {
-    const place = demoProject(process.execPath)
-    const page = await playPage('README.md', [], { place, before: 'npm start' })
-    const failed = page.blocks.flatMap(({ printed }) => printed.match(/^failed .*$/gm) ?? [])
-    // The tour for testers states something wrong.
-    expect(failed).to.deep.equal(['failed 1: npm run -s sallyport -- matrix test test/matrix/notes.csv'])
-    await page.stop()
-  })
-
-  it('follows docs/first-steps.md in a project of the demo, on Node 24', async () => {
-    const place = demoProject(NODES[24] ?? '')
-    const page = await playPage('docs/first-steps.md', ['npm start'], { place })
-    for (const { output, printed } of page.blocks) {
-      expect(missingFrom(printed, output), printed).to.deep.equal([])
-      expect(printed).to.not.match(/^failed /m)
-    }
-    await page.stop()
-  })
+  // They start some hundred programs: each commit has its turn of them.
+  const pages = { 'new project': followsNewProject, 'first steps': followsFirstSteps }
+  for (const [page, follows] of inTurn(Object.entries(pages), 2)) describe(`in the ${page}`, follows)
 
   it('explains a wrong cell with a command that works there', async () => {
     const env = { ...installed.env, npm_lifecycle_event: 'test' }
@@ -203,6 +163,55 @@ describe('the package', () => {
       expect(made.code, made.stderr).to.equal(0)
       expect(existsSync(join(installed.folder, `created-${version}`, 'policies/policy.csv'))).to.equal(true)
       expect((await ranIn(installed.folder, env, create)).code).to.equal(2)
+    })
+  }
+
+  function followsNewProject(): void {
+    it('follows docs/new-project.md, whose output is what the commands print', async () => {
+      const ports = { PORT: String(await freePort()), ADMIN_PORT: String(await freePort()) }
+      const env = { ...installed.env, HOME: installed.folder }
+      const page = blocksOf(await readFile(join(import.meta.dirname, '../../docs/new-project.md'), 'utf8'))
+      expect(page.length).to.be.at.least(5)
+      let [folder, served] = [installed.app, '']
+      for (const { commands, output } of page) {
+        const text = commands.join('\n').replaceAll('127.0.0.1:3000', `127.0.0.1:${ports.PORT}`)
+        let printed = ''
+        if (text === 'npm start') {
+          await writeFile(join(folder, '.env'), `PORT=${ports.PORT}\nADMIN_PORT=${ports.ADMIN_PORT}\n`)
+          printed = served = await startProject(folder, env)
+        } else {
+          const [, password = ''] = /^ {2}password {2}(\S+)$/m.exec(served) ?? []
+          const script = `${text.replace('ONE-TIME PASSWORD', password)}\npwd > "$HOME/.at"`
+          const { code, stdout, stderr } = await ranIn(folder, env, ['bash', '-exc', script])
+          expect(code, stderr).to.equal(0)
+          // Without the commands themselves.
+          printed = `${stdout}${stderr.replaceAll(/^\+.*$/gm, '')}`
+          folder = (await readFile(join(installed.folder, '.at'), 'utf8')).trim()
+        }
+        expect(missingFrom(printed, output), printed).to.deep.equal([])
+      }
+      expect(missingFrom('', ['what nobody printed'])).to.have.length(1)
+    })
+  }
+
+  function followsFirstSteps(): void {
+    it('follows the tours of README.md in a project of the demo, on Node 26', async () => {
+      const place = demoProject(process.execPath)
+      const page = await playPage('README.md', [], { place, before: 'npm start' })
+      const failed = page.blocks.flatMap(({ printed }) => printed.match(/^failed .*$/gm) ?? [])
+      // The tour for testers states something wrong.
+      expect(failed).to.deep.equal(['failed 1: npm run -s sallyport -- matrix test test/matrix/notes.csv'])
+      await page.stop()
+    })
+
+    it('follows docs/first-steps.md in a project of the demo, on Node 24', async () => {
+      const place = demoProject(NODES[24] ?? '')
+      const page = await playPage('docs/first-steps.md', ['npm start'], { place })
+      for (const { output, printed } of page.blocks) {
+        expect(missingFrom(printed, output), printed).to.deep.equal([])
+        expect(printed).to.not.match(/^failed /m)
+      }
+      await page.stop()
     })
   }
 

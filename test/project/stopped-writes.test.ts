@@ -2,7 +2,7 @@
 import { cp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { soak } from '../runs.ts'
+import { inTurn, soak } from '../runs.ts'
 import { openWorkshop, ranIn, sumOf, type Workshop } from './projects.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -12,7 +12,7 @@ const HOOK = new URL('./signal-at.ts', import.meta.url).href
 const COMMANDS = [
   {
     words: ['add', 'resource', 'zed', '--pattern', 'team'],
-    moments: soak([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], [1, 6]),
+    moments: soak([1, ...inTurn([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], 3)], [1, 6]),
   },
   { words: ['init', 'inner', '--yes'], moments: soak([1, 2, 30], [1, 30]) },
   { words: ['eject', 'demo'], moments: [1, 20] },

@@ -10,10 +10,10 @@ import { readContent } from '../../src/tools/release/content.ts'
 import { homeOf } from '../../src/tools/release/folder/layout.ts'
 import { readHistory } from '../../src/tools/release/version.ts'
 import { removeFolder } from '../ends-with-tests.ts'
-import { soak } from '../runs.ts'
+import { FIRST_KILL, soak, times } from '../runs.ts'
 import { apply, asIn01, digestIn, Folders } from './fixture.ts'
 
-const KILLS = soak(30, 8)
+const KILLS = soak(times(12), 8)
 const CHILD = new URL('apply-forever.ts', import.meta.url).pathname
 
 async function killedAfter(milliseconds: number, args: readonly string[]): Promise<void> {
@@ -45,7 +45,7 @@ describe('policy apply, killed', () => {
     const plain = join(folders.root, 'plain')
     await cp(folders.live, plain, { recursive: true })
     const found = new Set<string>()
-    for (let i = 0; i < KILLS; i++) {
+    for (let i = FIRST_KILL; i < FIRST_KILL + KILLS; i++) {
       // Half of them begin with a plain directory without a history.
       if (i % 2 === 0) await beginWith(plain)
       else if (i % 4 === 1) await rewrite(folders.live)

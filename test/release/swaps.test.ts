@@ -11,12 +11,12 @@ import { expect } from 'chai'
 import { replaceLink } from '../../src/base/files/durable-file.ts'
 import { readContent } from '../../src/tools/release/content.ts'
 import { withRules } from '../policy-text.ts'
-import { soak } from '../runs.ts'
+import { soak, times } from '../runs.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { revisionIn } from './fixture.ts'
 
 const CONNECTIONS = soak(32, 4)
-const SWAPS = soak(400, 40)
+const SWAPS = soak(times(100), 40)
 const PAUSE_MS = 50
 /** Only a fault takes this long. */
 const STALL_MS = 120_000

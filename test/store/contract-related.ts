@@ -182,7 +182,7 @@ export function describeRandomRelated(engine: TestEngine): void {
     })
     await drawing(
       () => fc.assert(property, { ...RUNS, numRuns: inputsFor(engine, runs(300, 40)) }),
-      () => expect(held, 'some hold').to.be.greaterThan(soak(20, 2) * (engine.share ?? 1)),
+      () => expect(held, 'some hold').to.be.greaterThan(soak(5, 2) * (engine.share ?? 1)),
     )
   })
 
@@ -207,7 +207,7 @@ export function describeRandomRelated(engine: TestEngine): void {
       })
     })
     await drawing(
-      () => fc.assert(property, { ...RUNS, numRuns: inputsFor(engine, runs(200, 20), soak(40, 8)) }),
+      () => fc.assert(property, { ...RUNS, numRuns: inputsFor(engine, runs(200, 20), soak(10, 8)) }),
       () => expect(changed, 'some change').to.be.greaterThan(0),
     )
   })

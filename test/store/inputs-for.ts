@@ -8,4 +8,4 @@ export function inputsFor({ share = 1 }: TestEngine, all: number, least = LEAST_
 }
 
 /** Fewer would miss what most tests look for. */
-const LEAST_INPUTS = soak(20, 5)
+const LEAST_INPUTS = soak(10, 5)

@@ -11,9 +11,9 @@ import { startLogTree, treeFolder } from '../../../src/decision-log/tree/log-tre
 import { historyOf } from '../../../src/tools/log-proof/tree-of-log.ts'
 import { verifyLog } from '../../../src/tools/log-proof/verify-log.ts'
 import { removeFolder } from '../../ends-with-tests.ts'
-import { soak } from '../../runs.ts'
+import { FIRST_KILL, soak, times } from '../../runs.ts'
 
-const KILLS = soak(30, 5)
+const KILLS = soak(times(10), 5)
 const PROCESS = new URL('killed-tree.ts', import.meta.url).pathname
 
 describe('the tree of a log whose process is killed', () => {
@@ -22,7 +22,7 @@ describe('the tree of a log whose process is killed', () => {
     const log = join(folder, 'decisions.log')
     const told: string[] = []
     let signed = 0
-    for (let kill = 0; kill < KILLS; kill++) {
+    for (let kill = FIRST_KILL; kill < FIRST_KILL + KILLS; kill++) {
       told.push(await liveAndDie(log, 30 + ((kill * 37) % 200)))
       const found = await verdict(log)
       expect(found.faults).to.deep.equal([])
