@@ -51,7 +51,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   migrations: 850,
   'decision-log': 2800,
   limits: 1100,
-  store: 8300,
+  store: 8550,
   policy: 3300,
   decide: 4950,
   resources: 4400,

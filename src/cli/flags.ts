@@ -20,16 +20,15 @@ export function mergeFlags<F extends object>(flags: F & GivenFlags, instance = e
 }
 
 /** Every user of the machine can read the arguments of a process. Throws ToolError. */
-function refusePassword(flag: string | undefined): void {
-  const url = URL.parse(flag ?? '')
-  if (!url || (url.password === '' && !url.searchParams.has('password'))) return
+function refusePassword({ hasPassword }: Database): void {
+  if (!hasPassword) return
   throw new ToolError('--database has a password, which others can read in the list of processes: set DATABASE_URL')
 }
 
 function databaseNamed(flag: string | undefined, usual: Database): Database {
   if (flag === undefined) return usual
-  refusePassword(flag)
   const read = readDatabaseUrl(flag)
   if ('fault' in read) throw new ToolError(`--database ${read.fault}`)
+  refusePassword(read)
   return read
 }

@@ -10,7 +10,7 @@ import type { StoreUnavailable } from './errors.ts'
 import type { ReadBounds } from './lists/read-bounds.ts'
 import type { Examined, ObjectReader } from './object-reader.ts'
 import { type PolicyVersions, policyVersionsIn } from './policy-versions.ts'
-import { faultOfUrl, nameOfUrl } from './postgres/connections/url.ts'
+import { faultOfUrl, hasPassword, nameOfUrl } from './postgres/connections/url.ts'
 import { type SigningKeys, signingKeysIn } from './signing-keys.ts'
 
 interface EngineEntry {
@@ -27,6 +27,7 @@ interface EngineEntry {
 interface LocatedStore {
   readonly name: string
   readonly location: string
+  readonly hasPassword?: boolean
 }
 
 /** The rest of a sentence about DATABASE_URL, which says what to do. */
@@ -51,7 +52,7 @@ const ENGINES = {
     form: 'postgres://<user>:<password>@<host>:<port>/<database>',
     read: (url) => {
       const fault = faultOfUrl(url)
-      return fault === undefined ? { name: nameOfUrl(url), location: url } : { fault }
+      return fault === undefined ? { name: nameOfUrl(url), location: url, hasPassword: hasPassword(url) } : { fault }
     },
     // Nobody can tell before it is opened.
     exists: () => true,

@@ -202,6 +202,10 @@ for (const [name, open] of ENGINES) {
         [['--resource', 'note'], /^sallyport: no schema declares the resource `note`: name one of .*`notes`\?$/],
         [['--database', 'mysql://x'], /^sallyport: --database names a database that is not supported; set it to /],
         [['--database', 'postgres://u:sesame@127.0.0.1/x'], /^sallyport: (?!.*sesame)--database has a password, /],
+        [
+          ['--database', 'postgres://u:sesame@127.0.0.1:1,127.0.0.1:2/x?target_session_attrs=any'],
+          /^sallyport: (?!.*sesame)--database has a password, /,
+        ],
         [['--database', 'sqlite:none.db'], /^sallyport: the database `none.db` can't be read: there is no such file$/],
         [['--schemas', 'nowhere'], /^sallyport: nowhere:1:1: the directory of schemas cannot be read/],
         [['--policies', 'nowhere'], /^sallyport: nowhere is not a directory: name a directory of policy files$/],

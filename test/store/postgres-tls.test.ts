@@ -44,6 +44,14 @@ describe('a connection to PostgreSQL with TLS', () => {
     await store.close()
   })
 
+  it('is made with each of several hosts by its own name', async () => {
+    const ca = `sslmode=verify-full&sslrootcert=${directory}/server.crt`
+    const { store } = await open(`127.0.0.1:${server.port},localhost`, `${ca}&target_session_attrs=read-write`)
+    await store.close()
+    const wrong = open(`127.0.0.1:${server.port},127.0.0.1`, `${ca}&target_session_attrs=read-write`)
+    expect(String(((await failure(wrong)) as Error).cause)).to.match(/no host takes writes \(.*altnames.*altnames/)
+  })
+
   for (const [why, host, parameters] of [
     ['of another CA', 'localhost', 'sslrootcert=other.crt'],
     ['of no CA that is known', 'localhost', ''],

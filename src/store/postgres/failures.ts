@@ -43,6 +43,11 @@ export function isLost(error: unknown): boolean {
   return code === READ_ONLY || code.startsWith('08') || code.startsWith('57P')
 }
 
+/** Of a write at a replica, or at a former primary that is one now. */
+export function isReadOnly(error: unknown): boolean {
+  return codeOf(error) === READ_ONLY
+}
+
 /** At its time-out, or because somebody asked for it. */
 export function isCancelled(error: unknown): boolean {
   return codeOf(error) === QUERY_CANCELED
@@ -74,7 +79,7 @@ export async function answering<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** The driver's errors have values of rows in `detail` and `where`, and causes are logged. */
-function withoutValues(error: unknown): Error {
+export function withoutValues(error: unknown): Error {
   // A name with several addresses: each was tried, and the error itself has no message.
   if (error instanceof AggregateError && error.message === '') return new Error(error.errors.map(messageOf).join(', '))
   const code = codeOf(error)

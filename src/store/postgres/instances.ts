@@ -1,7 +1,7 @@
 /** Where PostgreSQL keeps what instances share beside the store: on connections of its own. */
 import type { InstanceDatabase } from '../sql/instances.ts'
 import { done, type Row, type Statement, type Work } from '../sql/statement.ts'
-import { clientOptions, DEFAULT_SETTINGS } from './connections/client-options.ts'
+import { DEFAULT_SETTINGS, dialerOf } from './connections/client-options.ts'
 import { Line } from './connections/line.ts'
 import { DIALECT } from './dialect.ts'
 import { answering } from './failures.ts'
@@ -17,7 +17,7 @@ const SILENCE_MS = 10_000
 
 /** Only versions have long texts: a look doesn't wait behind them. Throws StoreUnavailable. */
 export function openInstanceLines(url: string, kind: 'keys' | 'versions'): InstanceDatabase {
-  const lineFor = (silenceMs: number) => new Line({ client: clientOptions(url, SETTINGS), silenceMs })
+  const lineFor = (silenceMs: number) => new Line({ dialer: dialerOf(url, SETTINGS), silenceMs })
   const looks = lineFor(LOOK_SILENCE_MS)
   return new InstanceLines(url, looks, kind === 'keys' ? looks : lineFor(SILENCE_MS))
 }

@@ -1,9 +1,11 @@
 /** What the driver gets: the parts of DATABASE_URL, time-outs, and how numbers are read. */
-import pg from 'pg'
+import type pg from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
 import type { ConnectionSettings } from '../../contract.ts'
 import { StoreUnavailable } from '../../errors.ts'
 import type { Ask, SqlValue } from '../../sql/statement.ts'
+import { DIAL_MS, Dialer } from './hosts.ts'
+import { readPostgresUrl } from './url.ts'
 
 export const DEFAULT_SETTINGS: ConnectionSettings = { most: 10, pooler: 'none' }
 
@@ -15,9 +17,6 @@ export const BEGIN_BOUNDED = 'begin; set local lock_timeout = 2000; set local st
 
 /** After which a session ends a statement. */
 export const STATEMENT_MS = 10_000
-
-/** A refused or silent server fails a request within a second. */
-const CONNECT_MS = 900
 
 const INT8 = 20
 const NUMERIC = 1700
@@ -37,21 +36,22 @@ function parserOf(oid: number): (text: string) => unknown {
 }
 
 /** Throws StoreUnavailable for a certificate or key that can't be read. */
-export function clientOptions(url: string, { pooler }: ConnectionSettings): pg.ClientConfig {
+export function dialerOf(url: string, { pooler }: ConnectionSettings): Dialer {
   const session = {
     statement_timeout: STATEMENT_MS,
     lock_timeout: 2000,
     idle_in_transaction_session_timeout: 5000,
   }
-  return {
-    ...partsOf(url),
+  const { each, target } = readPostgresUrl(url)
+  const place = { target, each: each.map((one) => partsOf(one) as pg.ClientConfig) }
+  return new Dialer(url, place, {
     ...(pooler === 'none' && session),
     application_name: 'sallyport',
-    connectionTimeoutMillis: CONNECT_MS,
+    connectionTimeoutMillis: DIAL_MS,
     keepAlive: true,
     pipeline: true,
     types: TYPES,
-  } as pg.ClientConfig
+  } as pg.ClientConfig)
 }
 
 function partsOf(url: string): ReturnType<typeof parseIntoClientConfig> {
@@ -70,10 +70,7 @@ interface Unlimited {
 
 /** Work in one transaction, on a connection of its own without a time-out for statements. */
 export async function withoutLimit<T>({ url, settings, begin }: Unlimited, work: (ask: Ask) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ ...clientOptions(url, settings), pipeline: false } as pg.ClientConfig)
-  // The statement that runs is rejected too.
-  client.on('error', () => undefined)
-  await client.connect()
+  const client = await dialerOf(url, settings).open({ pipeline: false } as pg.ClientConfig)
   try {
     await client.query(`${begin}; set local statement_timeout = 0`)
     const result = await work(async ({ text, values }) => {

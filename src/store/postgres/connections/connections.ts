@@ -3,15 +3,15 @@
  * longer.
  */
 
-import type { Duplex } from 'node:stream'
-import pg from 'pg'
+import type pg from 'pg'
 import type { ConnectionSettings } from '../../contract.ts'
 import { StoreUnavailable } from '../../errors.ts'
 import { Turns } from '../../lists/turns.ts'
 import type { Row, SqlValue, Statement } from '../../sql/statement.ts'
 import { answering, asOfContract, isOfServer } from '../failures.ts'
-import { BEGIN_BOUNDED, clientOptions, STATEMENT_MS } from './client-options.ts'
+import { BEGIN_BOUNDED, dialerOf, STATEMENT_MS } from './client-options.ts'
 import { Gathered } from './gathered.ts'
+import { streamOf } from './hosts.ts'
 import { Line, type SentQuery } from './line.ts'
 import { type LongRead, LongReads } from './long-reads.ts'
 import { Writer } from './writer.ts'
@@ -37,19 +37,16 @@ export class Connections {
   #next = 0
 
   constructor(url: string, settings: ConnectionSettings) {
-    const client = clientOptions(url, settings)
+    const dialer = dialerOf(url, settings)
     this.#isPooled = settings.pooler === 'transaction'
     this.#names = new StatementNames(this.#isPooled ? 0 : NAMED_STATEMENTS)
     const named = (statement: Statement) => this.#names.named(statement)
-    this.writer = new Writer({ client, named, answersOthers: () => this.#answers() })
-    this.#lines = Array.from({ length: QUICK_LINES }, () => new Line({ client, silenceMs: QUICK_SILENCE_MS }))
+    this.writer = new Writer({ dialer, named, answersOthers: () => this.#answers() })
+    this.#lines = Array.from({ length: QUICK_LINES }, () => new Line({ dialer, silenceMs: QUICK_SILENCE_MS }))
     const max = Math.max(1, settings.most - QUICK_LINES - 1)
-    this.#pool = new pg.Pool({ ...client, pipeline: false, max, query_timeout: SLOW_MS } as pg.PoolConfig)
+    this.#pool = dialer.pool({ pipeline: false, max, query_timeout: SLOW_MS } as pg.PoolConfig)
     // A lost idle connection leaves the pool; the next statement opens another one.
     this.#pool.on('error', ignore)
-    // Of its own, each needs a listener from its first moment on: a connection that ends between two statements, or with
-    // the same packet that opened it, would end the process. Its next statement is rejected.
-    this.#pool.on('connect', (client) => client.on('error', ignore))
     this.#watch = endWhenLost(this.#pool, () => this.#answers())
     // Whoever waits in the pool's own queue is refused after a second, because the database may be lost.
     this.#turns = new Turns({ ofCaller: max, ofAll: Math.max(1, max - 1) })
@@ -197,8 +194,4 @@ function endWhenLost(pool: pg.Pool, answersOthers: () => Promise<boolean>): Node
   }
 
   return setInterval(() => void look(), LOOK_MS).unref()
-}
-
-function streamOf(client: pg.PoolClient): Duplex {
-  return (client as unknown as { readonly connection: { readonly stream: Duplex } }).connection.stream
 }

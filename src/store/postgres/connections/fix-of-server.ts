@@ -1,6 +1,6 @@
 /** The command that fixes a database server that can't be used. None has a password: `<password>` stands for it. */
 import { AGAIN, againWith, shellWord } from '../../../base/problems/fix.ts'
-import { isHere } from './url.ts'
+import { isHere, readPostgresUrl, type SessionTarget } from './url.ts'
 
 /** Codes of https://www.postgresql.org/docs/current/errcodes-appendix.html, and of Node. */
 const FIXES: Readonly<Record<string, (place: PostgresPlace) => string>> = {
@@ -10,7 +10,7 @@ const FIXES: Readonly<Record<string, (place: PostgresPlace) => string>> = {
   '42501': ({ tool, user, database }) =>
     `psql ${tool} -d ${shellWord(database)} -c ${shellWord(`GRANT CREATE, USAGE ON SCHEMA public TO "${user}"`)}`,
   '53300': () => againWith('DATABASE_POOL', 4),
-  '25006': ({ again }) => again({ host: '<primary>' }),
+  '25006': ({ again, mayFollow }) => again(mayFollow ? { target: 'read-write' } : { host: '<primary>' }),
   ENOTFOUND: ({ again }) => again({ host: '<host>' }),
   EAI_AGAIN: ({ again }) => again({ host: '<host>' }),
   ECONNREFUSED: start,
@@ -23,13 +23,23 @@ const FIXES: Readonly<Record<string, (place: PostgresPlace) => string>> = {
 }
 
 interface PostgresPlace {
-  readonly url: URL
+  /** Its hosts are this machine. */
+  readonly onThisMachine: boolean
   readonly user: string
   readonly database: string
+  /** One of its hosts may take writes, and nothing asks for that one. */
+  readonly mayFollow: boolean
   /** How PostgreSQL's own programs reach the server as its superuser. */
   readonly tool: string
   /** The command that failed, with another URL. */
-  readonly again: (parts: { readonly host?: string; readonly mode?: string; readonly ca?: string }) => string
+  readonly again: (parts: OtherParts) => string
+}
+
+interface OtherParts {
+  readonly host?: string
+  readonly mode?: string
+  readonly ca?: string
+  readonly target?: SessionTarget
 }
 
 export function fixOfServer(location: string, cause: unknown): string | undefined {
@@ -44,28 +54,36 @@ export function fixOfServer(location: string, cause: unknown): string | undefine
 }
 
 export function serverPlace(location: string): PostgresPlace {
-  const url = new URL(location)
-  const host = url.searchParams.get('host') ?? (url.hostname.replace(/^\[(.*)\]$/, '$1') || 'localhost')
-  const user = decodeURIComponent(url.username) || 'postgres'
-  const port = url.port || '5432'
+  const { each, target: given } = readPostgresUrl(location)
+  const urls = each.map((one) => new URL(one))
+  const [{ username, pathname, searchParams: parameters }] = urls as [URL]
+  const hosts = urls.map(
+    ({ hostname }) => parameters.get('host') ?? (hostname.replace(/^\[(.*)\]$/, '$1') || 'localhost'),
+  )
+  const ports = urls.map(({ port }) => port || '5432')
+  const user = decodeURIComponent(username) || 'postgres'
   return {
-    url,
+    onThisMachine: hosts.every(isHere),
     user,
-    database: decodeURIComponent(url.pathname.slice(1)),
-    tool: `-h ${shellWord(host)} -p ${port} -U postgres`,
-    again: ({ host: other = url.hostname, mode, ca }) => {
-      const { searchParams } = new URL(location)
+    database: decodeURIComponent(pathname.slice(1)),
+    mayFollow: urls.length > 1 && given === 'any',
+    tool: `-h ${shellWord(hosts.join())} -p ${ports.join()} -U postgres`,
+    again: ({ host, mode, ca, target = given }) => {
+      const searchParams = new URLSearchParams(parameters)
       if (mode !== undefined) searchParams.set('sslmode', mode)
       if (ca !== undefined) searchParams.set('sslrootcert', ca)
+      if (target !== 'any' && host === undefined) searchParams.set('target_session_attrs', target)
       const query = decodeURIComponent(searchParams.toString())
-      const whole = `postgres://${url.username}:<password>@${other}:${port}${url.pathname}${query && '?'}${query}`
+      const places =
+        host === undefined ? urls.map(({ hostname }, at) => `${hostname}:${ports[at]}`) : [`${host}:${ports[0]}`]
+      const whole = `postgres://${username}:<password>@${places.join()}${pathname}${query && '?'}${query}`
       return `DATABASE_URL='${whole.replaceAll("'", '%27')}' ${AGAIN}`
     },
   }
 }
 
-function start({ url, tool }: PostgresPlace): string {
-  return isHere(url.searchParams.get('host') ?? url.hostname) ? 'sudo systemctl start postgresql' : `pg_isready ${tool}`
+function start({ onThisMachine, tool }: PostgresPlace): string {
+  return onThisMachine ? 'sudo systemctl start postgresql' : `pg_isready ${tool}`
 }
 
 function trust({ again }: PostgresPlace): string {
@@ -73,7 +91,7 @@ function trust({ again }: PostgresPlace): string {
 }
 
 /** On this machine nobody listens in between. */
-function turnTlsOn({ url, tool, again }: PostgresPlace): string {
-  if (isHere(url.searchParams.get('host') ?? url.hostname)) return again({ mode: 'disable' })
+function turnTlsOn({ onThisMachine, tool, again }: PostgresPlace): string {
+  if (onThisMachine) return again({ mode: 'disable' })
   return `psql ${tool} -c 'ALTER SYSTEM SET ssl = on' -c 'SELECT pg_reload_conf()'`
 }

@@ -1,14 +1,14 @@
 /** One connection at a time: opened when it is needed, and opened again after it was lost. */
 
-import type { Duplex } from 'node:stream'
-import pg from 'pg'
+import type pg from 'pg'
 import type { Row, SqlValue } from '../../sql/statement.ts'
 import { BEGIN_BOUNDED } from './client-options.ts'
+import { type Dialer, streamOf } from './hosts.ts'
 
 const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [50, 1000]
 
 export interface LineOptions extends LinePatience {
-  readonly client: pg.ClientConfig
+  readonly dialer: Dialer
 }
 
 export class Line {
@@ -70,7 +70,7 @@ export class Line {
 
   async #open(onEnd: () => void): Promise<Connection> {
     try {
-      const connection = await Connection.open(this.#options.client, this.#options, onEnd)
+      const connection = await Connection.open(this.#options.dialer, this.#options, onEnd)
       this.#failures = 0
       return connection
     } catch (error) {
@@ -123,11 +123,8 @@ export class Connection {
   }
 
   /** `onEnd` is called when it is lost. */
-  static async open(options: pg.ClientConfig, patience: LinePatience, onEnd: () => void): Promise<Connection> {
-    const client = new pg.Client(options)
-    client.on('error', onEnd)
-    client.on('end', onEnd)
-    await client.connect()
+  static async open(dialer: Dialer, patience: LinePatience, onEnd: () => void): Promise<Connection> {
+    const client = await dialer.open({}, onEnd)
     return new Connection(client, patience)
   }
 
@@ -158,7 +155,7 @@ export class Connection {
 
   /** Ends the connection without waiting for the server, which may be gone. */
   drop(): void {
-    this.#stream.destroy()
+    streamOf(this.#client).destroy()
   }
 
   async close(): Promise<void> {
@@ -169,15 +166,11 @@ export class Connection {
   #cork(): void {
     if (this.#isCorked) return
     this.#isCorked = true
-    this.#stream.cork()
+    streamOf(this.#client).cork()
     process.nextTick(() => {
       this.#isCorked = false
-      this.#stream.uncork()
+      streamOf(this.#client).uncork()
     })
-  }
-
-  get #stream(): Duplex {
-    return (this.#client as unknown as { connection: { stream: Duplex } }).connection.stream
   }
 
   #tick(): void {

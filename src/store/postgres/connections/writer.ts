@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Ask, Row, Statement } from '../../sql/statement.ts'
 import { isAftermath, isLost, isOfOneStatement, isPassing } from '../failures.ts'
+import type { Dialer } from './hosts.ts'
 import { type Connection, Line, type SentQuery } from './line.ts'
 import { reject, type Sending, type StoreWrite, sendingsOf, settle, settleFault, type WaitingWrite } from './sending.ts'
 
@@ -37,7 +38,7 @@ interface WaitingWork {
 type WaitingForWriter = WaitingWork | WaitingWrite
 
 interface WriterOptions {
-  readonly client: pg.ClientConfig
+  readonly dialer: Dialer
   readonly named: (statement: Statement) => SentQuery
   /** Whether the server answers other connections. Never rejects. */
   readonly answersOthers: () => Promise<boolean>
@@ -49,8 +50,8 @@ export class Writer {
   readonly #waiting: WaitingForWriter[] = []
   #running: Promise<void> | undefined
 
-  constructor({ client, named, answersOthers }: WriterOptions) {
-    this.#line = new Line({ client, silenceMs: SILENCE_MS, answersOthers })
+  constructor({ dialer, named, answersOthers }: WriterOptions) {
+    this.#line = new Line({ dialer, silenceMs: SILENCE_MS, answersOthers })
     this.#named = named
   }
 

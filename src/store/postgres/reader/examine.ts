@@ -7,10 +7,10 @@ import type { Examined } from '../../object-reader.ts'
 import { storedKeys } from '../../signing-keys.ts'
 import { type Ask, done, sql } from '../../sql/statement.ts'
 import { laterLayout } from '../../sql/tables.ts'
-import { clientOptions } from '../connections/client-options.ts'
+import { dialerOf } from '../connections/client-options.ts'
 import { serverPlace } from '../connections/fix-of-server.ts'
 import { Connection } from '../connections/line.ts'
-import { nameOfUrl } from '../connections/url.ts'
+import { nameOfUrl, readPostgresUrl } from '../connections/url.ts'
 import { DIALECT } from '../dialect.ts'
 import { answering } from '../failures.ts'
 import { LAYOUT, tablesIn } from '../layout/migrate.ts'
@@ -30,6 +30,7 @@ const FACTS = `select current_setting('server_version_num')::int as version,
   coalesce(has_schema_privilege(current_schema(), 'create'), false) as "mayCreate",
   current_setting('server_encoding') as encoding,
   current_setting('fsync') = 'on' and current_setting('synchronous_commit') <> 'off' as durable,
+  current_setting('synchronous_standby_names') <> '' as synchronous,
   coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as tls`
 
 interface DatabaseFacts {
@@ -41,6 +42,7 @@ interface DatabaseFacts {
   readonly mayCreate: boolean
   readonly encoding: string
   readonly durable: boolean
+  readonly synchronous: boolean
   readonly tls: boolean
 }
 
@@ -48,8 +50,8 @@ interface DatabaseFacts {
 export function examinePostgres(url: string, options: ExamineOptions): Promise<Examined> {
   return answering(async () => {
     // With the settings of a server: a pooler refuses those that it doesn't pass on.
-    const client = clientOptions(url, options.connections)
-    const connection = await Connection.open(client, { silenceMs: SILENCE_MS }, () => undefined)
+    const dialer = dialerOf(url, options.connections)
+    const connection = await Connection.open(dialer, { silenceMs: SILENCE_MS }, () => undefined)
     try {
       return await look(connection, url, options)
     } finally {
@@ -79,6 +81,7 @@ async function look(connection: Connection, url: string, options: ExamineOptions
 function faultsOf(facts: DatabaseFacts, url: string, { connections, processes }: ExamineOptions): readonly Checked[] {
   const { again, tool, user, database } = serverPlace(url)
   const psql = (text: string) => `psql ${tool} -d ${shellWord(database)} -c ${shellWord(text)}`
+  const hosts = readPostgresUrl(url).each.length
   const wanted = processes * (connections.most + BESIDE_POOL)
   const fitting = Math.floor(facts.connections / processes) - BESIDE_POOL
   const found: readonly (readonly [boolean, Checked])[] = [
@@ -105,6 +108,13 @@ function faultsOf(facts: DatabaseFacts, url: string, { connections, processes }:
         CHECK,
         'fsync or synchronous_commit is off, so acknowledged writes can be lost',
         psql('ALTER SYSTEM RESET fsync; ALTER SYSTEM RESET synchronous_commit'),
+      ),
+    ],
+    [
+      hosts > 1 && !facts.synchronous,
+      warned(
+        CHECK,
+        'no commit waits for a replica (synchronous_standby_names is empty), so a failover can lose acknowledged writes',
       ),
     ],
     [
