@@ -83,7 +83,7 @@ function storedIn({ objects, resource }: World, id: string | undefined): Plain |
   return objects?.get(resource.name)?.find((one) => one.id === id)
 }
 
-/** How much of the left side of some allow fits the stored object, and what a write makes of it: less than one. */
+/** How much of the left side of some allow fits the stored object and what a write makes of it, and of no deny: less than one. */
 function nearRules(drawn: Drawn): number {
   const {
     world,
@@ -96,13 +96,19 @@ function nearRules(drawn: Drawn): number {
     ...(action === 'delete' ? [] : [relationsOf(world, result, action === 'create' ? result : stored)]),
   ]
   const mine = subjects(world)
-  const shares = world.policy.rules.flatMap(({ subject, resource, actions, effect, relations }) => {
-    const isAbout = effect === 'allow' && (resource === '*' || resource === world.resource.name) && mine.has(subject)
-    if (!isAbout || !(actions.includes('*') || actions.includes(action))) return []
-    const held = sides.flatMap((side) => relations.map((term) => shareOf(term, side, world)))
-    return [held.reduce((sum, one) => sum + one, 0) / (held.length + 1)]
+  const rules = world.policy.rules.filter(({ subject, resource, actions }) => {
+    const isAbout = (resource === '*' || resource === world.resource.name) && mine.has(subject)
+    return isAbout && (actions.includes('*') || actions.includes(action))
   })
-  return Math.max(0, ...shares)
+  const share = (held: readonly number[]) => held.reduce((sum, one) => sum + one, 0) / (held.length + 1)
+  const allows = rules
+    .filter(({ effect }) => effect === 'allow')
+    .map(({ relations }) => share(sides.flatMap((side) => relations.map((term) => shareOf(term, side, world)))))
+  const denies = rules.filter(({ effect, relations }) => effect === 'deny' && relations.length > 0)
+  const escaped = denies.flatMap(({ relations }) =>
+    sides.map((side) => 1 - Math.min(...relations.map((term) => shareOf(term, side, world)))),
+  )
+  return (Math.max(0, ...allows) + share(escaped)) / 2
 }
 
 function shareOf(term: string, holding: ReadonlySet<string>, world: World): number {
