@@ -42,14 +42,14 @@ const MATRIX_ROOMS = [
 /** Code lines of each room: what was reached, rounded up to the next fifty. Lower one whenever its room gets smaller. */
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
-  cli: 4750,
+  cli: 4850,
   tools: 29600,
-  server: 11500,
+  server: 11600,
   analysis: 4950,
   config: 900,
   identity: 2800,
   migrations: 850,
-  'decision-log': 2800,
+  'decision-log': 2900,
   limits: 1100,
   store: 8550,
   policy: 3300,

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { type Ended, LAUNCHER, ROOT, sallyport, startSallyport } from './command.ts'
+import { requestLines } from './decision-log/request-lines.ts'
 import { endNow, removeFolder } from './ends-with-tests.ts'
 import { program } from './programs.ts'
 import { freePort } from './redis.ts'
@@ -227,11 +228,7 @@ describe('the program', () => {
     const { child } = await start(['serve'])
     const log = join(folder, 'data/decisions.log')
     const ask = (path: string) => fetch(`http://127.0.0.1:${env.PORT}${path}`)
-    const routes = (text: string) =>
-      text
-        .split('\n')
-        .filter(Boolean)
-        .map((line) => JSON.parse(line).route)
+    const routes = (text: string) => requestLines(text).map((line) => JSON.parse(line).route)
     await ask('/livez')
     while (!(await readFile(log, 'utf8')).includes('/livez')) await tick()
     await rename(log, `${log}.moved`)

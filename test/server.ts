@@ -27,6 +27,8 @@ export interface TestServer {
   readonly folder: string
   /** The decision log so far, a record each; waits for the records of writes. */
   decisions(): Promise<readonly Record<string, unknown>[]>
+  /** What the server noted of itself: starts, stops, policies and lost records. */
+  deeds(): Promise<readonly Record<string, unknown>[]>
   /**
    * The last record with these members. They tell it from the record of an earlier write, which comes a moment later than
    * the write and so may stand behind it.
@@ -134,13 +136,15 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     if (answer.path === '/api/tokens' && answer.status === 200) secrets.addMembers(JSON.parse(answer.text))
     if (uncheckedBecause === undefined) note(answer)
   })
-  const decisions = decisionsReader(app, join(folder, 'data/decisions.log'))
+  const records = recordsReader(app, join(folder, 'data/decisions.log'))
+  const decisions = async () => (await records()).filter(({ method }) => method !== 'SERVER')
   return {
     app,
     url: app.url,
     folder,
     log,
     decisions,
+    deeds: async () => (await records()).filter(({ method }) => method === 'SERVER'),
     lastDecision: async (named) => (await decisions()).findLast((record) => hasMembers(record, named)),
     token: (subject, ...roles) =>
       issueToken(signerOf(app), { subject, roles, issuer, audience, lifetimeSeconds: 3600 }),
@@ -176,7 +180,7 @@ async function writeCandidate(folder: string, files: Readonly<Record<string, str
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, 'candidate', name), text)
 }
 
-function decisionsReader(app: App, file: string): TestServer['decisions'] {
+function recordsReader(app: App, file: string): TestServer['decisions'] {
   let read = ''
   let records: readonly Record<string, unknown>[] = []
   return async () => {

@@ -3,25 +3,26 @@
  * keeps the start short.
  */
 
-import { readFileSync } from 'node:fs'
 import { styleText } from 'node:util'
 import { type Argument, Command, type CommandUnknownOpts, type Option } from 'commander'
 import { commandProcess, environment } from '../base/command-process.ts'
 import { printProblem } from '../present/print.ts'
+import { PROGRAM } from '../present/program.ts'
+import type { EndRecord } from './command-records.ts'
 
 const GROUPS: Readonly<Record<string, () => Promise<CommandUnknownOpts>>> = {
   serve: async () => (await import('./serve/serve.ts')).serveCommand(),
   policy: async () => (await import('./policy/policy.ts')).policyCommand(),
   schema: async () => (await import('./schema.ts')).schemaCommand(),
   matrix: async () => (await import('./matrix/matrix.ts')).matrixCommand(),
-  data: async () => (await import('./data/data.ts')).dataCommand(version),
+  data: async () => (await import('./data/data.ts')).dataCommand(PROGRAM.version),
   decisions: async () => (await import('./decisions.ts')).decisionsCommand(),
   access: async () => (await import('./access.ts')).accessCommand(),
   user: async () => (await import('./identity/user.ts')).userCommand(),
   key: async () => (await import('./identity/keys.ts')).keyCommand(),
   'signing-keys': async () => (await import('./identity/keys.ts')).signingKeysCommand(),
   token: async () => (await import('./identity/keys.ts')).tokenCommand(),
-  backup: async () => (await import('./backup.ts')).backupCommand(version),
+  backup: async () => (await import('./backup.ts')).backupCommand(PROGRAM.version),
   restore: async () => (await import('./backup.ts')).restoreCommand(),
   init: async () => (await import('./project.ts')).initCommand(),
   add: async () => (await import('./project.ts')).addCommand(),
@@ -44,7 +45,6 @@ const WITH_UNREADABLE: ReadonlySet<string> = new Set(['', 'help', 'doctor'])
 const FORMER_NAMES: ReadonlyMap<string, string> = new Map([['keys', 'signing-keys']])
 
 // Next to src/ in a checkout, next to dist/ in the package.
-const { description, version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 
 /**
  * Runs the command that the arguments name. Throws CommanderError for a faulty command line, and what the command
@@ -53,7 +53,19 @@ const { description, version } = JSON.parse(readFileSync(new URL('../../package.
 export async function runProgram(args: readonly string[]): Promise<void> {
   const words = wordsOf(args)
   if (!WITHOUT_ENV_FILE.has(words[0] ?? '')) await readSettings(words)
-  await (await createProgram(words[0])).parseAsync(words, { from: 'user' })
+  const program = await createProgram(words[0])
+  let endRecord: EndRecord | undefined
+  program.hook('preAction', async (_, command) => {
+    const { recordCommand } = await import('./command-records.ts')
+    endRecord = await recordCommand(command, words)
+  })
+  try {
+    await program.parseAsync(words, { from: 'user' })
+  } catch (error) {
+    await endRecord?.(2)
+    throw error
+  }
+  await endRecord?.(Number(commandProcess().exitCode ?? 0))
 }
 
 /** Throws ConfigError. */
@@ -68,7 +80,10 @@ async function readSettings(words: readonly string[]): Promise<void> {
 
 /** Loads the group that the word names; if it names no group (in `help`, for example), loads all. */
 export async function createProgram(word = ''): Promise<Command> {
-  const program = new Command('sallyport').description(description).version(version).enablePositionalOptions()
+  const program = new Command('sallyport')
+    .description(PROGRAM.description)
+    .version(PROGRAM.version)
+    .enablePositionalOptions()
   const load = Object.hasOwn(GROUPS, word) ? [GROUPS[word]] : Object.values(GROUPS)
   const groups = word === '--version' || word === '-V' ? [] : load
   for (const group of await Promise.all(groups.map((one) => one?.()))) if (group) program.addCommand(group)

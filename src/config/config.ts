@@ -7,6 +7,7 @@ import { type KeySettings, readKeySettings } from '../identity/keys/key-settings
 import { type PublishedSettings, readPublishedSettings } from '../identity/keys/published-settings.ts'
 import { type OpenIdSettings, readOpenIdSettings } from '../identity/tokens/openid-settings.ts'
 import { redisUrlFault } from '../limits/redis-url.ts'
+import { shownSettings } from '../present/without-secrets.ts'
 import { type Database, databaseIn, EXAMPLE_URL, readDatabaseUrl } from '../store/open.ts'
 import { type ConsolePlace, readConsolePlace } from './console-place.ts'
 import { readSendPlace } from './send-place.ts'
@@ -71,6 +72,8 @@ export interface Config {
   readonly policyCandidate: string | undefined
   /** Undefined where no traces or metrics are sent. */
   readonly telemetry: TelemetrySettings | undefined
+  /** What was set, by variables and options, without secrets: for the record of a start. */
+  readonly settings: Readonly<Record<string, string>>
 }
 
 /** Flags win over the environment. */
@@ -129,7 +132,12 @@ export function readConfig(environment: Environment, flags: Flags = {}): Config 
     policyCandidate: env('POLICY_CANDIDATE'),
     telemetry: readTelemetry(env),
     logLevel: oneOf('LOG_LEVEL', env('LOG_LEVEL') ?? 'info', LOG_LEVELS),
+    settings: Object.freeze({ ...shownSettings(environment), ...shownFlags(flags) }),
   })
+}
+
+function shownFlags(flags: Flags): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(flags).map(([name, value]) => [`--${name}`, String(value)]))
 }
 
 function folders(

@@ -13,6 +13,11 @@ export type DecisionLogEvent =
   | { readonly kind: 'lost' }
 
 export interface DecisionLog {
+  /**
+   * Notes the start, once the server listens; at the latest, it is noted with the first other record. A start that fails
+   * leaves none.
+   */
+  begin(): void
   /** Takes a line without its end. Resolves when the operating system has it; rejects if it can't be written. */
   note(line: string): Promise<void>
   /** Like `note`, but nobody waits: a line that can't be written is reported as lost. */
@@ -27,30 +32,81 @@ export interface DecisionLog {
   close(): Promise<void>
 }
 
+/** Records of the log itself, each a line. */
+export interface LogRecords {
+  start(): string
+  stop(): string
+  /** So many records couldn't be written. */
+  lost(count: number): string
+}
+
 interface DecisionLogParts {
   readonly sink: Sink
   readonly outbox: Outbox
+  readonly records: LogRecords
   /** What follows the file of the log: closed in this order, when the log has its last line. */
   readonly readers?: readonly { close(): Promise<void> }[]
 }
 
 export async function openDecisionLog(
-  { sink, outbox, readers = [] }: DecisionLogParts,
+  { sink, outbox, records, readers = [] }: DecisionLogParts,
   report: (event: DecisionLogEvent) => void,
 ): Promise<DecisionLog> {
-  const lines = new Lines((text) => sink.append(text), report)
+  /** Lost records that no record tells of yet. */
+  let untold = 0
+  const reportAndRecord = (event: DecisionLogEvent) => {
+    report(event)
+    if (event.kind !== 'working') return
+    untold += event.lost
+    if (untold > 0) lines.add(telling(untold))
+  }
+  const telling = (told: number): PendingLine => ({
+    line: records.lost(told),
+    done: () => {
+      untold -= told
+    },
+    // It is counted as lost, too.
+    failed: () => {
+      untold -= 1
+    },
+  })
+  const lines: Lines = new Lines((text) => sink.append(text), reportAndRecord)
+  let begun = false
+  const begin = () => {
+    if (begun) return
+    begun = true
+    lines.add({ line: records.start() })
+    // Before the record of a write, which the shipper writes.
+    lines.flush()
+  }
   const shipper: Shipper = await startShipper(outbox, sink, (error) => lines.shipping(error))
   return {
-    note: (line) => lines.written(line),
-    noteLines: (text) => lines.written(text.slice(0, -1)),
-    noteUnawaited: (line) => lines.add({ line }),
-    committed: () => shipper.wake(),
+    begin,
+    note(line) {
+      begin()
+      return lines.written(line)
+    },
+    noteLines(text) {
+      begin()
+      return lines.written(text.slice(0, -1))
+    },
+    noteUnawaited(line) {
+      begin()
+      lines.add({ line })
+    },
+    committed() {
+      begin()
+      shipper.wake()
+    },
     reopen: () => sink.reopen(),
     get failing() {
       return lines.failing
     },
     async close() {
       await shipper.close()
+      if (begun) lines.add({ line: records.stop() })
+      lines.flush()
+      // If the log works again with its last line, it has one more.
       lines.flush()
       sink.close()
       for (const reader of readers) await reader.close()

@@ -49,6 +49,15 @@ export interface DecisionRecord {
   readonly can?: true | undefined
   /** For a batch of a migration: the ids of the objects that it changed or deleted. */
   readonly migrated?: { readonly changed: readonly string[]; readonly deleted: readonly string[] } | undefined
+  /** For a command: its arguments and options, as they were typed. */
+  readonly arguments?: readonly string[] | undefined
+  /** For a start of the server: the version of the program, and what was set, without secrets. */
+  readonly version?: string | undefined
+  readonly settings?: Readonly<Record<string, string>> | undefined
+  /** For another policy in force: the revision before it. */
+  readonly previous?: string | undefined
+  /** The number of records that couldn't be written, before this one. */
+  readonly lost?: number | undefined
   /** Asked by a gateway about its client's request; `gateway`: its subject, if it proved it. */
   readonly forwarded?: { readonly profile: string; readonly gateway?: string | undefined } | undefined
   /** From the request to its answer; for a write, until the record is given to the store. */
@@ -118,6 +127,14 @@ export function cutName(name: string): string {
   return name.length > LONGEST_UNKNOWN ? `${name.slice(0, LONGEST_UNKNOWN)}…` : name
 }
 
+/** Of what isn't asked over HTTP: a command, a migration, and what the server does by itself. */
+const OTHER_METHODS: ReadonlySet<string> = new Set(['COMMAND', 'MIGRATE', 'SERVER'])
+
+/** No client can send the other methods, because Node refuses unknown ones; a gateway can describe any. */
+export function isOfRequest({ method, forwarded }: DecisionRecord): boolean {
+  return !OTHER_METHODS.has(method) || forwarded !== undefined
+}
+
 type RecordMembers = Readonly<Record<string, unknown>>
 
 /** The members of every record of this version. */
@@ -180,6 +197,11 @@ const KINDS = Object.entries<(value: unknown) => boolean>({
   facts: areFacts,
   asked: areAsked,
   forwarded: isForwarded,
+  arguments: areTexts,
+  version: isText,
+  settings: (value) => areAll(value, 'string'),
+  previous: isText,
+  lost: isNumber,
 })
 
 function isTime(value: unknown): boolean {

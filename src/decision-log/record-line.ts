@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { printable } from '../present/quote.ts'
-import { type AskedRecord, cutName, type DecisionRecord } from './decision-record.ts'
+import { type AskedRecord, cutName, type DecisionRecord, isOfRequest } from './decision-record.ts'
 
 /** In characters, of a record or of one question in it. */
 const LONGEST = 64 * 1024
@@ -21,10 +21,22 @@ const SALTS_BYTES = (2 * SALT_LENGTH * 3) / 4
 
 /** JSON, without the end of the line. What is personal comes last, in two parts with their seals (sealed-line.ts). */
 export function recordLine(record: DecisionRecord): string {
-  const { address, subject, credential, signedIn, objectId, facts, asked, searched, migrated, ...rest } = record
+  const {
+    address,
+    subject,
+    credential,
+    signedIn,
+    objectId,
+    facts,
+    asked,
+    searched,
+    migrated,
+    arguments: typed,
+    ...rest
+  } = record
   const open = JSON.stringify({ record: 'decision', ...rest })
   const who = JSON.stringify({ address, subject, credential, signedIn })
-  const about = JSON.stringify({ objectId, searched, migrated })
+  const about = JSON.stringify({ objectId, searched, migrated, arguments: typed })
   const known = JSON.stringify({ facts })
   const questions = asked ? `,"asked":[${askedTexts(asked).join(',')}]` : ''
   // Only the facts of a single decision can be long. A migration's ids can be long too, but no caller chooses them.
@@ -96,6 +108,7 @@ function quiet(json: string): string {
 
 /** A decision record as a line for people. */
 export function recordText(record: DecisionRecord): string {
+  if (!isOfRequest(record)) return deedText(record)
   const { time, status, outcome, method, route = '(no route)', objectId, problem, rules = [], relations = [] } = record
   const parts = [
     time,
@@ -110,6 +123,25 @@ export function recordText(record: DecisionRecord): string {
     ...(record.fieldsRefused ? [`fields refused: ${record.fieldsRefused.join(', ')}`] : []),
     rules.length === 0 ? 'no rule' : rules.join(' '),
     record.requestId,
+  ]
+  return printable(parts.join('  '))
+}
+
+function deedText(record: DecisionRecord): string {
+  const { time, status, outcome, method, action = '', arguments: typed = [], subject, requestId } = record
+  const { resource, version, previous, revision, lost } = record
+  const parts = [
+    time,
+    `${status}`,
+    outcome.padEnd('refused'.length),
+    method.padEnd('OPTIONS'.length),
+    [action, ...typed].join(' '),
+    ...(resource === undefined ? [] : [resource]),
+    ...(subject === undefined ? [] : [subject]),
+    ...(version === undefined ? [] : [`version ${version}`]),
+    ...(previous === undefined ? [] : [`${previous} -> ${revision}`]),
+    ...(lost === undefined ? [] : [`${lost} records`]),
+    requestId,
   ]
   return printable(parts.join('  '))
 }

@@ -13,6 +13,11 @@ export function withoutSecrets(value: string): string {
     .replace(/[\w+/=-]*…[\w+/=-]*/g, '…')
 }
 
+/** Omits what looks like a key or a token: somebody may have pasted one in the place of its id. */
+export function withoutKeys(value: string): string {
+  return value.replace(LIKE_A_KEY, '…')
+}
+
 /** A JWT, a long word with digits, or a longer one as base64 is: in small and capital letters, digits, and no path. */
 const LIKE_A_KEY =
   /\beyJ[\w.-]{9,}|(?=[\w+=]*\d)[\w+=]{24,}|(?<![\w+/=.~-])(?!\/)(?=[\w+/=-]*\d)(?=[\w+/=-]*[a-z])(?=[\w+/=-]*[A-Z])[\w+/=-]{32,}/g
@@ -20,6 +25,19 @@ const LIKE_A_KEY =
 /** The variables that are settings. */
 const SETTING =
   /^(?:(?:ADMIN|CONSOLE|CORS|DATABASE|DATA|DECISION|JWT|KEYS|LIMIT|LOG|OIDC|OTEL|POLICY|PUBLIC|REDIS|TRUST)_\w+|DECISION_LOG|HOST|INSTANCE|MIGRATIONS|POLICIES|PORT|SCHEMAS|WORKERS)$/
+
+/** Their values are keys, or may hold some. */
+const SECRET_SETTING = /_(?:HEADERS|KEYS?|PARAMETERS|SECRET|SECRET_OLD|TOKEN)$/
+const LONGEST_SHOWN = 256
+
+/** The settings that are set, without secrets. */
+export function shownSettings(environment: Environment): Readonly<Record<string, string>> {
+  const set = Object.entries(environment).flatMap(([name, value]) => {
+    if (!value || !SETTING.test(name)) return []
+    return [[name, SECRET_SETTING.test(name) ? '…' : withoutSecrets(value).slice(0, LONGEST_SHOWN)] as const]
+  })
+  return Object.freeze(Object.fromEntries(set.sort(([a], [b]) => (a < b ? -1 : 1))))
+}
 
 /** Hides, in what a command prints, the secrets in settings, also where a message quotes or cuts them. */
 export function secretsHiddenOf(environment: Environment): (text: string) => string {

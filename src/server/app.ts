@@ -27,6 +27,7 @@ import { type AdminSources, createAdminServer } from './observe/admin-server.ts'
 import { checkParts } from './observe/check-parts.ts'
 import { createFaultLog } from './observe/fault-log.ts'
 import { createMetrics, type Metrics } from './observe/metrics.ts'
+import { policyLine } from './observe/server-records.ts'
 import { createDescribe } from './openapi/document.ts'
 import { claimForDemo, claimForProduction } from './parts/demo.ts'
 import { fitData } from './parts/fit-data.ts'
@@ -115,6 +116,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     const comparer = new Comparer({ schemas })
     const policyLog = createPolicyLog(log, comparer)
     let inForceSince = Date.now()
+    // Once it is open: its first record says with which policy.
+    let recorded: DecisionLog | undefined
     closing.push(() => policyLog.close())
     const openedPolicy = await openPolicy({
       config,
@@ -127,6 +130,8 @@ export async function startApp(options: AppOptions): Promise<App> {
         observe: (event) => {
           if (event.kind === 'activated') inForceSince = Date.now()
           observePolicy(event, policyLog, metrics)
+          if (event.kind === 'activated')
+            recorded?.noteUnawaited(policyLine({ instance: config.instance, now: now() }, event))
         },
         parse: createPolicyParser({ resources, schemas }),
         prove: (files, inForce) => refuseUnproven(files, resources, inForce),
@@ -155,10 +160,14 @@ export async function startApp(options: AppOptions): Promise<App> {
     closing.push(() => identity.close())
     const decisionLog = await openLog(
       config,
-      { outbox, log, now, metrics, registry: metrics.registry },
+      { outbox, log, now, metrics, registry: metrics.registry, revision: () => policy.active.revision },
       worker?.decisionLog,
     )
-    closing.push(() => decisionLog.close())
+    recorded = decisionLog
+    closing.push(() => {
+      recorded = undefined
+      return decisionLog.close()
+    })
     const logShares = logSharesOf(config, log)
     warnOfLoss(log)
     const shadow = await startCandidate(config, policy, log, metrics)
@@ -242,6 +251,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     url = await listen(server, config.host, { name: 'PORT', port: config.port })
     const page = await openConsole(config, { stages: handler, timeouts }, closing)
     const adminUrl = worker ? undefined : await openAdmin(config, { ...metrics, checks }, closing)
+    decisionLog.begin()
     await worker?.reportMetrics(metrics)
     worker?.answerChecks(checks)
 

@@ -10,6 +10,7 @@ import { type Ended, ROOT, sallyport } from '../command.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer } from '../server.ts'
 import { until } from '../until.ts'
+import { requestLines } from './request-lines.ts'
 
 describe('sallyport decisions', () => {
   let folder: string
@@ -32,7 +33,7 @@ describe('sallyport decisions', () => {
     }
     await server.stop()
     const text = await readFile(log, 'utf8')
-    lines = text.trim().split('\n')
+    lines = requestLines(text)
     // As rotation leaves it: the first two records are in an older file.
     await writeFile(`${log}.1`, `${lines[1]}\n`)
     await writeFile(`${log}.2`, `${lines[0]}\n`)

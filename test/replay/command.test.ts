@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { type Ended, ROOT, sallyport } from '../command.ts'
+import { requestLines } from '../decision-log/request-lines.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { addRules } from '../policy-text.ts'
 import { startTestServer } from '../server.ts'
@@ -146,7 +147,7 @@ describe('sallyport policy replay', () => {
   })
 
   it('counts records that no server wrote among those lines, and obeys nothing that is in others', async () => {
-    const [line = ''] = (await readFile(log, 'utf8')).split('\n')
+    const [line = ''] = requestLines(await readFile(log, 'utf8'))
     const record = JSON.parse(line)
     const wrong = [
       { roles: 'admin' },

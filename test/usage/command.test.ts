@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { ROOT, sallyport } from '../command.ts'
+import { requestLines } from '../decision-log/request-lines.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { addRules } from '../policy-text.ts'
 import { sarifFaults } from '../sarif.ts'
@@ -201,7 +202,7 @@ describe('sallyport policy usage', () => {
   })
 
   it('says how many requests are of API keys that it does not list', async () => {
-    const [line = ''] = (await readFile(log, 'utf8')).split('\n').filter((one) => one.includes('"outcome":"allowed"'))
+    const [line = ''] = requestLines(await readFile(log, 'utf8')).filter((one) => one.includes('"outcome":"allowed"'))
     const record = JSON.parse(line)
     const many = join(folder, 'keys.log')
     const lines = Array.from({ length: 10_003 }, (_, n) => JSON.stringify({ ...record, credential: `key ${n}` }))

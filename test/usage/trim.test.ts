@@ -8,6 +8,7 @@ import { FileError } from '../../src/base/diagnostic.ts'
 import { readKeep } from '../../src/tools/usage/keep.ts'
 import { isProven } from '../../src/tools/usage/trim.ts'
 import { ROOT, sallyport } from '../command.ts'
+import { requestLines } from '../decision-log/request-lines.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { addRules } from '../policy-text.ts'
 import { startTestServer } from '../server.ts'
@@ -198,7 +199,7 @@ describe('sallyport policy trim', () => {
 
   it('counts the requests that it could not decide again', async () => {
     const masked = join(folder, 'masked.log')
-    const lines = (await readFile(log, 'utf8')).split('\n')
+    const lines = requestLines(await readFile(log, 'utf8'))
     const at = lines.findIndex((line) => line.includes('"outcome":"allowed"'))
     const record = { ...JSON.parse(lines[at] ?? ''), subject: '***' }
     await writeFile(masked, lines.with(at, JSON.stringify(record)).join('\n'))

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { embeddedKeyIn } from '../../bench/fixture/embedded-key.ts'
 import { issueToken } from '../../src/identity/tokens/issue-token.ts'
+import { requestLines } from '../decision-log/request-lines.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { freePort, type RedisServer, startRedis } from '../redis.ts'
 import { until } from '../until.ts'
@@ -278,8 +279,7 @@ async function childrenOf({ pid }: ChildProcess): Promise<readonly number[]> {
 
 async function recordsIn(folder: string): Promise<readonly Record<string, unknown>[]> {
   const text = await readFile(join(folder, 'data/decisions.log'), 'utf8').catch(() => '')
-  const lines = text.split('\n').slice(0, -1)
-  return lines.map((line) => JSON.parse(line))
+  return requestLines(text.slice(0, text.lastIndexOf('\n') + 1)).map((line) => JSON.parse(line))
 }
 
 /** Of sixty requests at once, each on a connection of its own. */

@@ -2,23 +2,18 @@
  * The OpenAPI 3.1 document of a server, made from its schemas and its policy: the same files give the same document. It
  * promises exactly what the server does; the tests compare all their answers with it (test/answer-checker.ts).
  */
-import { readFileSync } from 'node:fs'
 import type { Caller } from '../../decide/caller.ts'
 import { type RouteMethod, routeMethodsOf } from '../../decide/callers-and-routes.ts'
 import type { Subject } from '../../decide/grants/subjects.ts'
 import type { Limit } from '../../decide/policy.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
+import { PROGRAM } from '../../present/program.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import { type Access, accessOf } from './access.ts'
 import { Components, type Part, pascal } from './components.ts'
 import { operationIds, operationPart } from './operation.ts'
 import type { PolicyOrigin } from './parameters.ts'
 import { ResourceSchemas } from './resource-schemas.ts'
-
-// package.json is beside src/ in a checkout, and beside dist/ in the package.
-const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
-  version: string
-}
 
 const DESCRIPTION = `The policy of this server decides who may do what. Errors are problem documents (RFC 9457).
 A path that is not listed here answers 404. A method that its path doesn't have answers 405 with \`Allow\`.
@@ -52,7 +47,7 @@ export async function makeDocument(access: Access, resources: Resources, origin:
   })
   return {
     openapi: '3.1.0',
-    info: { title: 'Sallyport', version, description: DESCRIPTION },
+    info: { title: 'Sallyport', version: PROGRAM.version, description: DESCRIPTION },
     servers: [{ url: '/' }],
     tags: tagsOf(offered),
     ...limitsPart(access, offered),

@@ -12,23 +12,27 @@ import { type LogTreeEvent, startLogTree } from '../../decision-log/tree/log-tre
 import type { LivePolicy } from '../../policy/live/live-policy.ts'
 import type { Outbox } from '../../store/contract.ts'
 import type { Metrics } from '../observe/metrics.ts'
+import { logRecords } from '../observe/server-records.ts'
 import type { Shadow } from '../shadow/shadow.ts'
 
 /** Throws ConfigError. */
 export async function openLog(
-  { decisionLog: { file, maxBytes, keep, send }, instance }: Config,
-  { outbox, log, now, metrics, registry }: LogParts,
+  config: Config,
+  { outbox, log, now, metrics, registry, revision }: LogParts,
   /** Replaces a decision log of this process. */
   elsewhere?: (report: (event: DecisionLogEvent) => void) => DecisionLog,
 ): Promise<DecisionLog> {
+  const { decisionLog, instance } = config
+  const { file, maxBytes, keep, send } = decisionLog
   const report = reportToLog(log, metrics)
   if (elsewhere) return elsewhere(report)
-  if (file === undefined) return openDecisionLog({ sink: createStandardOutput(), outbox }, report)
+  const records = logRecords(config, { now, revision })
+  if (file === undefined) return openDecisionLog({ sink: createStandardOutput(), outbox, records }, report)
   const sink = openLogFile({ file, maxBytes, keep })
   const tree = startLogTree({ file, keep, instance, now, database: outbox, report: (event) => tellTree(log, event) })
   const sender =
     send && (await import('../observe/send-log.ts')).sendLog({ file, place: send, instance, log, registry })
-  return openDecisionLog({ sink, outbox, readers: sender ? [tree, sender] : [tree] }, report)
+  return openDecisionLog({ sink, outbox, records, readers: sender ? [tree, sender] : [tree] }, report)
 }
 
 interface LogParts {
@@ -38,6 +42,8 @@ interface LogParts {
   readonly metrics?: Pick<Metrics, 'decisionLost'>
   /** Has the metrics of the records that are sent. */
   readonly registry: Registry
+  /** Of the policy in force. */
+  readonly revision: () => string
 }
 
 function tellTree(log: Logger, event: LogTreeEvent): void {

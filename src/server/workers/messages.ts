@@ -55,6 +55,8 @@ export function createWorkerLog(report: (event: DecisionLogEvent) => void): Deci
     if (message.kind === 'appended') settle(message)
   })
   return {
+    // The primary does this.
+    begin: () => undefined,
     note: (line) => lines.written(line),
     noteUnawaited: (line) => lines.add({ line }),
     noteLines: (text) => lines.written(text.slice(0, -1)),

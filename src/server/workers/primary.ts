@@ -75,7 +75,13 @@ class Primary {
     const { outbox, close } = await openOutbox(this.#config)
     this.#closing.push(close)
     const registry = new Registry()
-    const decisionLog = await openLog(this.#config, { outbox, log: this.#log, now: () => new Date(), registry })
+    const decisionLog = await openLog(this.#config, {
+      outbox,
+      log: this.#log,
+      now: () => new Date(),
+      registry,
+      revision: () => revision,
+    })
     this.#closing.push(() => decisionLog.close())
     this.#decisionLog.resolve(decisionLog)
     await Promise.all(Array.from({ length: workers - 1 }, () => this.#keep()))
@@ -85,6 +91,7 @@ class Primary {
     const admin = createAdminServer({ text, contentType: metrics.contentType, checks }, settings.token)
     this.#closing.push(() => admin.close())
     const adminUrl = await listen(admin, settings.host, { name: 'ADMIN_PORT', port: settings.port })
+    decisionLog.begin()
     // Not before: a start that fails says only why.
     if (redisUrl === undefined) {
       this.#log.warn(

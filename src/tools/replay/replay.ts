@@ -8,7 +8,7 @@ import { LineTooLong, linesIn } from '../../base/files/lines.ts'
 import type { Facts } from '../../decide/evidence.ts'
 import { packPolicy } from '../../decide/rules/rule-table.ts'
 import { Snapshots } from '../../decide/rules/snapshots.ts'
-import { type DecisionRecord, parseRecord } from '../../decision-log/decision-record.ts'
+import { type DecisionRecord, isOfRequest, parseRecord } from '../../decision-log/decision-record.ts'
 import type { ActivePolicy } from '../../policy/live/active-policy.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
@@ -121,7 +121,7 @@ export function replayPolicyOf(loaded: LoadedPolicy, resources: Resources): Repl
 // ---- The decision records of log files, one after the other, however large the files are.
 
 interface LogReader {
-  /** Called for each decision record. */
+  /** Called for each record of a request. */
   readonly onRecord: (record: DecisionRecord) => Promise<void>
   /** Called for each line that is not a decision record. */
   readonly onOther: (line: string) => void
@@ -145,8 +145,8 @@ export async function readLog(file: string, { onRecord, onOther, onProgress }: L
       onProgress(line.length + 1)
       if (line === '') continue
       const record = parseRecord(line)
-      if (record) await onRecord(record)
-      else onOther(line)
+      if (!record) onOther(line)
+      else if (isOfRequest(record)) await onRecord(record)
     }
   } catch (error) {
     if (error instanceof LineTooLong) throw new ToolError(`${file}: ${error.message} for a record: name decision logs`)

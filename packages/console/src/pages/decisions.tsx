@@ -65,7 +65,12 @@ const COLUMNS: readonly Column<DecisionRecord>[] = [
   { title: 'Outcome', width: 80, show: ({ outcome }) => outcome, meaning: ({ outcome }) => MEANINGS[outcome] },
   { title: 'Status', width: 60, show: ({ status }) => status },
   { title: 'Caller', width: 130, show: ({ subject, authentication = '' }) => subject ?? authentication },
-  { title: 'Request', width: 280, show: ({ method, route }) => `${method} ${route ?? ''}`, isCode: true },
+  {
+    title: 'Request',
+    width: 280,
+    show: ({ method, route, action }) => `${method} ${route ?? action ?? ''}`,
+    isCode: true,
+  },
   { title: 'Action', width: 130, show: ({ resource = '', action = '' }) => `${resource} ${action}` },
   { title: 'Lines', width: 160, show: ({ rules = [] }) => rules.join(' '), isCode: true },
   { title: 'Problem', width: 150, show: ({ problem = '' }) => problem },

@@ -1,0 +1,105 @@
+/**
+ * Commands that change who may do what, or that give data or keys away, leave two records in the decision log: when they
+ * begin, and how they ended. A server takes the records from the database's outbox, as those of writes.
+ */
+import { randomUUID } from 'node:crypto'
+import { userInfo } from 'node:os'
+import type { CommandUnknownOpts } from 'commander'
+import { environment } from '../base/command-process.ts'
+import { printNote } from '../present/print.ts'
+import { withoutKeys } from '../present/without-secrets.ts'
+
+/** All others only look, or write files that a server doesn't read. */
+export const RECORDED: ReadonlySet<string> = new Set([
+  ...['access approve', 'access request', 'access review', 'access revoke'],
+  ...['backup', 'backup key', 'restore', 'data export', 'data import', 'data migrate', 'decisions erase'],
+  ...['key add', 'key revoke', 'signing-keys reencrypt', 'signing-keys rotate', 'token'],
+  ...['policy apply', 'policy approve', 'policy block', 'policy break-glass', 'policy promote', 'policy propose'],
+  ...['policy publish', 'policy reject', 'policy review-glass', 'policy rollback', 'policy unblock', 'policy withdraw'],
+  ...['user add', 'user disable', 'user enable', 'user password', 'user roles'],
+])
+
+/** Of a policy that decided nothing. */
+const NO_REVISION = '0'.repeat(16)
+
+/** In characters, of an argument and of all. */
+const LONGEST_ARGUMENT = 256
+const MOST_ARGUMENTS = 100
+
+/** Tells how a command ended; `code`: its exit code. */
+export type EndRecord = (code: number) => Promise<void>
+
+/**
+ * Records that a command begins, if it is one of these. A command that can't be recorded runs all the same: without its
+ * database it changes nothing there. If it changed a folder, it says that nobody recorded it.
+ */
+export async function recordCommand(command: CommandUnknownOpts, words: readonly string[]): Promise<EndRecord> {
+  const name = nameOf(command)
+  if (!RECORDED.has(name)) return async () => undefined
+  const requestId = randomUUID()
+  const begun = performance.now()
+  const note = (end: Pick<CommandEnd, 'outcome' | 'status'>) => {
+    return keep({ name, words, requestId, microseconds: Math.round((performance.now() - begun) * 1000), ...end })
+  }
+  const fault = await note({ outcome: 'allowed', status: BEGUN })
+  return async (code) => {
+    await note(code === 0 ? { outcome: 'allowed', status: DONE } : { outcome: 'failed', status: NOT_DONE })
+    if (fault && code === 0) printNote(`sallyport: the decision log has no record of this command: ${fault.message}\n`)
+  }
+}
+
+const BEGUN = 202
+const DONE = 200
+const NOT_DONE = 500
+
+interface CommandEnd {
+  readonly name: string
+  readonly words: readonly string[]
+  readonly requestId: string
+  readonly outcome: 'allowed' | 'failed'
+  readonly status: number
+  readonly microseconds: number
+}
+
+/** Returns why the record couldn't be kept. */
+async function keep({ name, words, ...end }: CommandEnd): Promise<Error | undefined> {
+  const { readConfig } = await import('../config/config.ts')
+  const { databaseExists } = await import('../store/open.ts')
+  try {
+    const config = readConfig(environment())
+    // Nobody has started a server here, so there is nobody whose access changes.
+    if (!databaseExists(config.database)) return undefined
+    const { openOutbox } = await import('../server/parts/open-store.ts')
+    const { recordLine } = await import('../decision-log/record-line.ts')
+    const { outbox, close } = await openOutbox(config)
+    const line = recordLine({
+      time: new Date().toISOString(),
+      instance: config.instance,
+      revision: NO_REVISION,
+      method: 'COMMAND',
+      action: name,
+      subject: personOf(environment()),
+      arguments: words
+        .slice(name.split(' ').length, MOST_ARGUMENTS)
+        .map((word) => withoutKeys(word).slice(0, LONGEST_ARGUMENT)),
+      ...end,
+    })
+    await outbox.note([line]).finally(close)
+    return undefined
+  } catch (error) {
+    // No server has opened it yet, so nobody has access.
+    return (error as Error).name === 'UnfitDatabase' ? undefined : (error as Error)
+  }
+}
+
+/** The user of the operating system, and who became this user by sudo. */
+function personOf({ SUDO_USER: sudo }: Readonly<Record<string, string | undefined>>): string {
+  const { username } = userInfo()
+  return `os:${sudo === undefined || sudo === '' ? username : `${sudo}/${username}`}`
+}
+
+function nameOf(command: CommandUnknownOpts): string {
+  const names: string[] = []
+  for (let at: CommandUnknownOpts | null = command; at?.parent; at = at.parent) names.unshift(at.name())
+  return names.join(' ')
+}

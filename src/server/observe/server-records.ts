@@ -1,0 +1,50 @@
+/**
+ * The records of what the server does by itself, with the method SERVER: it starts, another policy is in force, it stops,
+ * or it has lost records. A start without a stop before it follows a process that was killed.
+ */
+import { randomUUID } from 'node:crypto'
+import type { Config } from '../../config/config.ts'
+import type { LogRecords } from '../../decision-log/decision-log.ts'
+import type { DecisionRecord } from '../../decision-log/decision-record.ts'
+import { recordLine } from '../../decision-log/record-line.ts'
+import { PROGRAM } from '../../present/program.ts'
+
+interface InForce {
+  readonly now: () => Date
+  /** Of the policy in force. */
+  readonly revision: () => string
+}
+
+export function logRecords({ instance, settings }: Config, { now, revision }: InForce): LogRecords {
+  const about = () => ({ instance, now: now(), revision: revision() })
+  return {
+    start: () => serverLine(about(), { action: 'start', version: PROGRAM.version, settings }),
+    stop: () => serverLine(about(), { action: 'stop' }),
+    lost: (lost) => serverLine(about(), { action: 'lost', outcome: 'failed', status: 503, lost }),
+  }
+}
+
+/** The record of a policy that took over. */
+export function policyLine(
+  about: Pick<ServerMoment, 'instance' | 'now'>,
+  { revision, previous }: { readonly revision: string; readonly previous: string },
+): string {
+  return serverLine({ ...about, revision }, { action: 'policy', previous })
+}
+
+interface ServerMoment extends Pick<DecisionRecord, 'instance' | 'revision'> {
+  readonly now: Date
+}
+
+function serverLine({ now, ...rest }: ServerMoment, members: Partial<DecisionRecord>): string {
+  return recordLine({
+    time: now.toISOString(),
+    requestId: randomUUID(),
+    ...rest,
+    method: 'SERVER',
+    outcome: 'allowed',
+    status: 200,
+    microseconds: 0,
+    ...members,
+  })
+}

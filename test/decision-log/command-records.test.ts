@@ -1,0 +1,95 @@
+/** Commands that change who may do what are in the decision log: when they begin, and how they end. */
+import { userInfo } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { RECORDED } from '../../src/cli/command-records.ts'
+import { sallyport } from '../command.ts'
+import { startTestServer, type TestServer } from '../server.ts'
+import surface from '../stability/surface.json' with { type: 'json' }
+import { until } from '../until.ts'
+
+/** They look, or write files that a server doesn't read. */
+const OTHERS = [
+  ...['access compare', 'access grants', 'access of', 'access report', 'access verify-review', 'access who'],
+  ...['add resource', 'add service', 'backup verify', 'ci github', 'ci staged', 'completion', 'data check'],
+  ...['decisions prove', 'decisions query', 'decisions tail', 'decisions verify', 'decisions verify-proof', 'doctor'],
+  ...['eject', 'init', 'key list', 'lsp', 'matrix attack', 'matrix coverage', 'matrix find', 'matrix init'],
+  ...['matrix mutate', 'matrix show', 'matrix test', 'openapi', 'policy check', 'policy diff', 'policy explain'],
+  ...['policy export', 'policy history', 'policy matrix', 'policy names', 'policy proposals', 'policy replay'],
+  ...['policy review', 'policy status', 'policy suggest-guarantees', 'policy trim', 'policy usage', 'schema check'],
+  ...['schema diff', 'serve', 'signing-keys list', 'upgrade', 'user list'],
+]
+
+describe('the records of commands', () => {
+  let server: TestServer
+  let env: Record<string, string>
+
+  before(async () => {
+    server = await startTestServer({ demo: true })
+    const inside = (name: string) => join(server.folder, name)
+    env = { DATA_DIR: inside('data'), POLICIES: inside('policies'), SCHEMAS: inside('schemas'), INSTANCE: 'desk' }
+  })
+  after(() => server.stop())
+
+  it('are made by each command that is not known to change nothing', () => {
+    const names = Object.keys(surface.members)
+      .flatMap((key) => /^command (?<name>[a-z][a-z-]*(?: [a-z][a-z-]*)?)$/.exec(key)?.groups?.name ?? [])
+      .filter((name, _, all) => name === 'backup' || !all.some((other) => other.startsWith(`${name} `)))
+    expect(names.filter((name) => !RECORDED.has(name) && !OTHERS.includes(name))).to.deep.equal([])
+    expect([...RECORDED, ...OTHERS].filter((name) => !names.includes(name))).to.deep.equal([])
+    expect(OTHERS.filter((name) => RECORDED.has(name))).to.deep.equal([])
+  })
+
+  it('say who did what when it begins, and that it is done', async () => {
+    const { code, stderr } = await sallyport(['user', 'disable', 'bob'], { env })
+    expect(code, stderr).to.equal(0)
+    const [begun, done] = await recordsOf('user disable', 2)
+    const person = { subject: `os:${userInfo().username}`, instance: 'desk', method: 'COMMAND', arguments: ['bob'] }
+    expect(begun).to.deep.include({ ...person, status: 202, outcome: 'allowed' })
+    expect(done).to.deep.include({ ...person, status: 200, outcome: 'allowed', requestId: begun?.requestId })
+    expect(begun?.sealed).to.match(/^[\w-]{32}$/)
+    const { stdout } = await sallyport(['decisions', 'query', '--action', 'user disable'], { env })
+    expect(stdout).to.match(/ 202 {2}allowed {2}COMMAND {2}user disable bob {2}os:\S+ {2}[\w-]+\n/)
+  })
+
+  it('name who became another user by sudo', async () => {
+    await sallyport(['user', 'enable', 'bob'], { env: { ...env, SUDO_USER: 'zoe' } })
+    const [begun] = await recordsOf('user enable', 2)
+    expect(begun?.subject).to.equal(`os:zoe/${userInfo().username}`)
+  })
+
+  it('say that a command failed', async () => {
+    const { code } = await sallyport(['user', 'roles', 'nobody-here', '--none'], { env })
+    expect(code).to.equal(2)
+    const records = await recordsOf('user roles', 2)
+    const end = { status: 500, outcome: 'failed', arguments: ['nobody-here', '--none'] }
+    expect(records.at(-1)).to.deep.include(end)
+  })
+
+  it('are not made of a command line that does not run, nor of commands that look', async () => {
+    const before = (await server.decisions()).length
+    await sallyport(['user', 'roles', 'bob', '--secret', 'hunter2'], { env })
+    await sallyport(['user', 'list'], { env })
+    await sallyport(['user', 'roles', 'bob', '--role', 'member'], { env })
+    await until(async () =>
+      (await server.decisions()).some(({ action, status }) => action === 'user roles' && status !== 202),
+    )
+    const made = (await server.decisions()).slice(before)
+    expect(JSON.stringify(made)).not.to.contain('hunter2')
+    expect(made.map(({ action }) => action)).to.deep.equal(['user roles', 'user roles'])
+  })
+
+  it('are undone with the database where there is none, and the command says why it can not', async () => {
+    const { code, stderr } = await sallyport(['user', 'disable', 'bob'], {
+      env: { ...env, DATABASE_URL: `sqlite:${server.folder}/none.db` },
+    })
+    expect(code).to.equal(2)
+    expect(stderr.trim().split('\n').length).to.equal(1)
+  })
+
+  async function recordsOf(name: string, count: number): Promise<readonly Record<string, unknown>[]> {
+    const found = async () => (await server.decisions()).filter(({ action }) => action === name)
+    await until(async () => (await found()).length === count)
+    return found()
+  }
+})
