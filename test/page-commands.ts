@@ -2,7 +2,7 @@
  * The commands that a page starts with npm run in this process, which takes a tenth of the time: Bash writes down each of
  * them, with what it would have of Bash, and waits for its exit code. All other commands are started as they are.
  */
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +12,8 @@ import { removeFolder } from './ends-with-tests.ts'
 export interface PageCommands {
   /** What Bash reads before the commands. */
   readonly bash: string
+  /** The path of a program that stands for `sallyport`: each of its commands runs in this process. */
+  readonly program: string
   close(): Promise<void>
 }
 
@@ -22,21 +24,29 @@ export async function openPageCommands(): Promise<PageCommands> {
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  return {
-    bash: `npm() {
-      if [ "$1 $2 $3 $4" != 'run -s sallyport --' ] || [ "$5" = serve ]; then command npm "$@"; return; fi
-      local asked call code
+  const program = join(folder, 'sallyport')
+  await writeFile(
+    program,
+    `#!/usr/bin/env bash
       asked=$(mktemp -d '${folder}/XXXXXX')
-      printf '%s\\0' "$PWD" "\${@:5}" > "$asked/line"
+      printf '%s\\0' "$PWD" "$@" > "$asked/line"
       env -0 > "$asked/env"
       cat > "$asked/stdin"
       exec {call}<>/dev/tcp/127.0.0.1/${port}
       echo "$asked" >&$call
       read -r code <&$call
-      exec {call}>&-
       cat "$asked/stdout"
       cat "$asked/stderr" >&2
-      return "$code"
+      exit "$code"
+    `,
+  )
+  await chmod(program, 0o755)
+  return {
+    program,
+    bash: `npm() {
+      if [ "$1 $2 $3 $4" != 'run -s sallyport --' ] || [ "$5" = serve ]; then command npm "$@"; return; fi
+      # npm tells what it runs.
+      npm_lifecycle_event=sallyport '${program}' "\${@:5}"
     }`,
     close: async () => {
       server.close()
@@ -51,8 +61,9 @@ async function runWritten(folder: string): Promise<number> {
     const at = text.indexOf('=')
     return [text.slice(0, at), text.slice(at + 1)]
   })
-  // npm tells what it runs.
-  const env = { ...Object.fromEntries(variables), npm_lifecycle_event: 'sallyport' }
+  // Those of this process that it would not have are unset.
+  const unset = Object.fromEntries(Object.keys(process.env).map((name) => [name, undefined]))
+  const env = { ...unset, ...Object.fromEntries(variables) }
   const input = await readFile(join(folder, 'stdin'), 'utf8')
   const { code, stdout, stderr } = await sallyport(args, { cwd, env, input })
   await writeFile(join(folder, 'stdout'), stdout)

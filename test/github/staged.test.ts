@@ -4,6 +4,7 @@ import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'yaml'
+import { openPageCommands, type PageCommands } from '../page-commands.ts'
 import { ranIn } from '../project/projects.ts'
 import { openRepository, type Repository, sallyportIn } from './repository.ts'
 
@@ -11,12 +12,17 @@ const NPX = 'npx --no -- sallyport'
 
 describe('sallyport ci staged', () => {
   let one: Repository
+  let inProcess: PageCommands
+  before(async () => {
+    inProcess = await openPageCommands()
+  })
   afterEach(() => one.remove())
+  after(() => inProcess.close())
 
-  async function open(inside = '', starter = join('.', 'node_modules/.bin/sallyport')) {
+  async function open(inside = '', starter = inProcess.program) {
     one = await openRepository(inside)
     const hook = join(one.project, '.githooks/pre-commit')
-    // npx takes as long as the check, so it starts some of them only.
+    // Some of them start the real program by npx, which takes as long as the check.
     await writeFile(hook, (await readFile(hook, 'utf8')).replace(NPX, starter))
     one.git('config', 'core.hooksPath', join(inside, '.githooks'))
     one.git('add', '.')

@@ -53,7 +53,8 @@ describe('the fields that lists may be queried by', () => {
   it('would be missed by a diff that looks at grants alone', async () => {
     const onGrants = (pair: PolicyPair) =>
       diffOf(pair).filter((change) => change.kind !== 'decision' || change.part !== 'query')
-    const outcome = await fc.check(areTold(onGrants), { numRuns: 2000, endOnFailure: true })
+    // With this seed it is missed soon.
+    const outcome = await fc.check(areTold(onGrants), { numRuns: 2000, seed: 1, endOnFailure: true })
     expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
   })
 })
