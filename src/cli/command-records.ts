@@ -4,8 +4,9 @@
  */
 import { randomUUID } from 'node:crypto'
 import { userInfo } from 'node:os'
+import { join } from 'node:path'
 import type { CommandUnknownOpts } from 'commander'
-import { environment } from '../base/command-process.ts'
+import { type Environment, environment } from '../base/command-process.ts'
 import { printNote } from '../present/print.ts'
 import { withoutKeys } from '../present/without-secrets.ts'
 
@@ -39,7 +40,14 @@ export async function recordCommand(command: CommandUnknownOpts, words: readonly
   const requestId = randomUUID()
   const begun = performance.now()
   const note = (end: Pick<CommandEnd, 'outcome' | 'status'>) => {
-    return keep({ name, words, requestId, microseconds: Math.round((performance.now() - begun) * 1000), ...end })
+    const microseconds = Math.round((performance.now() - begun) * 1000)
+    return keep({ name, words, variables: variablesOf(command, name), requestId, microseconds, ...end })
+  }
+  // Until it is done, nothing is there that could keep a record.
+  if (name === 'restore') {
+    return async (code) => {
+      if (code === 0) await note({ outcome: 'allowed', status: DONE })
+    }
   }
   const fault = await note({ outcome: 'allowed', status: BEGUN })
   return async (code) => {
@@ -52,7 +60,17 @@ const BEGUN = 202
 const DONE = 200
 const NOT_DONE = 500
 
+/** The database of the server, or the named one; after a restore, the restored one: its log tells where it comes from. */
+function variablesOf(command: CommandUnknownOpts, name: string): Environment {
+  const { database } = command.opts()
+  if (typeof database === 'string') return { ...environment(), DATABASE_URL: database }
+  if (name !== 'restore') return environment()
+  const [, directory] = command.processedArgs
+  return { ...environment(), DATABASE_URL: undefined, DATA_DIR: join(String(directory), 'data') }
+}
+
 interface CommandEnd {
+  readonly variables: Environment
   readonly name: string
   readonly words: readonly string[]
   readonly requestId: string
@@ -62,11 +80,11 @@ interface CommandEnd {
 }
 
 /** Returns why the record couldn't be kept. */
-async function keep({ name, words, ...end }: CommandEnd): Promise<Error | undefined> {
+async function keep({ name, words, variables, ...end }: CommandEnd): Promise<Error | undefined> {
   const { readConfig } = await import('../config/config.ts')
   const { databaseExists } = await import('../store/open.ts')
   try {
-    const config = readConfig(environment())
+    const config = readConfig(variables)
     // Nobody has started a server here, so there is nobody whose access changes.
     if (!databaseExists(config.database)) return undefined
     const { openOutbox } = await import('../server/parts/open-store.ts')

@@ -3,6 +3,8 @@ import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { RECORDED } from '../../src/cli/command-records.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { openOutbox } from '../../src/server/parts/open-store.ts'
 import { sallyport } from '../command.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import surface from '../stability/surface.json' with { type: 'json' }
@@ -58,6 +60,14 @@ describe('the records of commands', () => {
     expect(begun?.subject).to.equal(`os:zoe/${userInfo().username}`)
   })
 
+  it('are in the database that the command names', async () => {
+    const named = ['--database', `sqlite:${join(server.folder, 'data/sallyport.db')}`]
+    const asked = ['data', 'export', '--as', 'alice', '--resource', 'notes', ...named]
+    const { code, stderr } = await sallyport(asked, { env: { ...env, DATA_DIR: join(server.folder, 'elsewhere') } })
+    expect(code, stderr).to.equal(0)
+    expect((await recordsOf('data export', 2)).map(({ status }) => status)).to.deep.equal([202, 200])
+  })
+
   it('say that a command failed', async () => {
     const { code } = await sallyport(['user', 'roles', 'nobody-here', '--none'], { env })
     expect(code).to.equal(2)
@@ -85,6 +95,18 @@ describe('the records of commands', () => {
     })
     expect(code).to.equal(2)
     expect(stderr.trim().split('\n').length).to.equal(1)
+  })
+
+  it('are in what a restore has made', async () => {
+    const [archive, into] = [join(server.folder, 'monday.tar'), join(server.folder, 'restored')]
+    expect((await sallyport(['backup', archive], { env })).code).to.equal(0)
+    const { code, stderr } = await sallyport(['restore', archive, into], { env })
+    expect([code, stderr]).to.deep.equal([0, ''])
+    const { outbox, close } = await openOutbox(readConfig({ DATA_DIR: join(into, 'data') }))
+    const waiting = (await outbox.waiting(10)).map(({ record }) => JSON.parse(record))
+    await close()
+    const restored = { method: 'COMMAND', action: 'restore', status: 200, arguments: [archive, into] }
+    expect(waiting.at(-1)).to.deep.include(restored)
   })
 
   async function recordsOf(name: string, count: number): Promise<readonly Record<string, unknown>[]> {
