@@ -1,6 +1,6 @@
 /**
  * Three instances, real processes, on one PostgreSQL with a synchronous replica behind HAProxy, and one Redis. The first
- * instance reaches the database through a TCP proxy that tests can stall.
+ * instance reaches the database through a TCP proxy that tests can stall. Or on three nodes of Patroni, without proxies.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { endWithTests, removeNow, removeWithTests } from '../ends-with-tests.ts'
 import { type HaProxy, startHaProxy } from '../haproxy.ts'
+import { type PatroniCluster, startPatroni } from '../patroni.ts'
 import { type PostgresServer, startPostgres } from '../postgres.ts'
 import { fakeClock, freePort, type RedisServer, startRedis } from '../redis.ts'
 import { startTcpProxy, type TcpProxy } from '../tcp-proxy.ts'
@@ -26,6 +27,8 @@ export interface ClusterOptions {
   /** A folder for the data of the primary. */
   readonly databaseFolder?: string
   readonly databaseSettings?: readonly string[]
+  /** The database is three nodes of Patroni. */
+  readonly patroni?: boolean
   /** Further settings of the instances. */
   readonly environment?: Readonly<Record<string, string>>
 }
@@ -55,6 +58,10 @@ export class Instance {
 
   get url(): string {
     return `http://127.0.0.1:${this.port}`
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0
   }
 
   get log(): readonly LogLine[] {
@@ -118,6 +125,7 @@ export class Cluster {
   redis!: RedisServer
   /** Between the first instance and HAProxy. */
   network!: TcpProxy
+  patroni: PatroniCluster | undefined
 
   /** `prepare` runs before the first instance: it publishes the policy. */
   static async start(options: ClusterOptions, prepare: (cluster: Cluster) => Promise<void>): Promise<Cluster> {
@@ -134,7 +142,8 @@ export class Cluster {
   }
 
   /** Through HAProxy, or through another port that leads to it. */
-  databaseUrl(port = this.proxy.port): string {
+  databaseUrl(port = this.proxy?.port): string {
+    if (this.patroni) return this.patroni.url
     return `postgres://sallyport@127.0.0.1:${port}/postgres`
   }
 
@@ -173,18 +182,23 @@ export class Cluster {
     await this.network?.close()
     await this.proxy?.stop()
     await this.redis?.kill()
+    await this.patroni?.remove()
     await this.replica?.remove()
     await this.primary?.remove()
     removeNow(this.folder)
   }
 
-  async #startDatabase({ databaseFolder, databaseSettings = [] }: ClusterOptions): Promise<void> {
+  async #startDatabase({ databaseFolder, databaseSettings = [], patroni = false }: ClusterOptions): Promise<void> {
+    this.redis = await startRedis()
+    if (patroni) {
+      this.patroni = await startPatroni()
+      return
+    }
     // Commits wait until the replica has them on disk.
     const settings = ['synchronous_standby_names=*', ...databaseSettings]
     const parent = databaseFolder === undefined ? {} : { parent: databaseFolder }
     this.primary = await startPostgres({ settings, ...parent })
     this.replica = await startPostgres({ replicaOf: this.primary })
-    this.redis = await startRedis()
     this.proxy = await startHaProxy([this.primary, this.replica])
     this.network = await startTcpProxy(this.proxy.port)
   }
@@ -197,7 +211,7 @@ export class Cluster {
       const name = `api-${i + 1}`
       const folder = join(this.folder, name)
       mkdirSync(folder)
-      const shared = this.#environment(i === 0 ? this.network.port : this.proxy.port)
+      const shared = this.#environment(i === 0 ? this.network?.port : this.proxy?.port)
       const env = { ...shared, ...environment, ...clock(folder, clocks[i]) }
       this.instances.push(new Instance(name, port, folder, env))
     }
@@ -206,7 +220,7 @@ export class Cluster {
     await Promise.all(this.instances.slice(1).map((instance) => instance.start()))
   }
 
-  #environment(databasePort: number): Readonly<Record<string, string>> {
+  #environment(databasePort: number | undefined): Readonly<Record<string, string>> {
     return {
       ADMIN_PORT: '0',
       DATABASE_URL: this.databaseUrl(databasePort),

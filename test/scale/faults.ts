@@ -14,5 +14,9 @@ export const FAULTS = [
   'Redis is killed, and started again after 3 s',
 ] as const
 
-/** The last one is of `npm test`. */
-export type FaultName = (typeof FAULTS)[number] | 'several faults in one run'
+/** The others are several faults in one run. */
+export type FaultName =
+  | (typeof FAULTS)[number]
+  | 'several faults in one run'
+  | 'the primary of Patroni is lost or hangs, twice'
+  | 'the primary of Patroni is lost or hangs, ten times'

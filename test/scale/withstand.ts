@@ -31,7 +31,7 @@ export interface Fault extends ClusterOptions {
   /** The least load before the fault and after the recovery. */
   readonly calmMs?: number
   /** Resolves when the operator has done everything; from then on, the instances recover by themselves. */
-  readonly happen: (cluster: Cluster) => Promise<void>
+  readonly happen: (cluster: Cluster, history: History) => Promise<void>
 }
 
 /** A promise that can't be tested here must not look like a kept one: the table names it, and the suite fails. */
@@ -40,9 +40,7 @@ export function untested(fault: FaultName, why: string, cause: unknown): never {
   throw new Error(`untested: ${fault}, because ${why}`, { cause })
 }
 
-interface Unprepared extends Omit<Fault, 'name' | 'happen'> {
-  readonly happen: (cluster: Cluster, history: History) => Promise<void>
-}
+type Unprepared = Omit<Fault, 'name'>
 
 /** A machine with other work takes longer; a client that is never served again is a fault. */
 const RECOVERED_WITHIN_MS = 180_000
@@ -61,7 +59,7 @@ export async function withstand(fault: Fault): Promise<Evidence> {
   return underLoad(fault, async (cluster, history) => {
     const observed = observe(cluster)
     await calm(history, calmMs)
-    await fault.happen(cluster)
+    await fault.happen(cluster, history)
     const healed = performance.now()
     await until(() => history.hasRecovered(healed), RECOVERED_WITHIN_MS)
     await calm(history, calmMs)
