@@ -1,17 +1,12 @@
 /**
- * How much a test does: `npm run test:soak` sets SOAK, and does all of it; `npm test` does a small part, which can fail
- * for the same fault. test/tiers.ts finds the files that ask here, so that soak runs them too.
+ * How much a test does: `npm test` does a small part, which can fail for the same fault. `npm run test:soak` sets SOAK,
+ * and does more, or what `npm test` left out. test/tiers.ts finds the files that ask here, so that soak runs them too.
  */
 
 import fc from 'fast-check'
 
 export function soak<T>(large: T, small: T): T {
   return process.env.SOAK === undefined ? small : large
-}
-
-/** All of them in soak, else every third one, from another one for each `nth` list. */
-export function shareOf<T>(all: readonly T[], nth: number): readonly T[] {
-  return all.filter((_, i) => (i + nth) % soak(1, 3) === 0)
 }
 
 /** SOAK_TIMES multiplies the counts of random tests in soak, for a run that may take a night. */
@@ -38,6 +33,11 @@ export const FIRST_KILL = 4 * (SEED % 1000)
 export function inTurn<T>(all: readonly T[], every: number, seed: number = SEED): readonly T[] {
   const apart = Math.max(1, Math.ceil(every / TIMES))
   return all.filter((_, i) => (i + seed) % apart === 0)
+}
+
+/** In soak every second of them, and other ones at each commit; else every third one. `nth` lists begin at others. */
+export function shareOf<T>(all: readonly T[], nth: number): readonly T[] {
+  return inTurn(all, soak(2, 3), nth + soak(SEED, 0))
 }
 
 /**

@@ -61,15 +61,16 @@ describe('the tiers of the tests', () => {
     expect(createRequire(import.meta.url)('../.mocharc.soak.cjs').require).to.include('./test/soak-only.ts')
   })
 
-  it('do all in soak, and a part without', () => {
+  it('do more in soak than without', () => {
     const soaks = process.env.SOAK !== undefined
     const drawn = Math.ceil(75 * Number(process.env.SOAK_TIMES ?? 1))
     expect([soak('all', 'a part'), runs(300), runs(300, 7)]).to.deep.equal(
       soaks ? ['all', drawn, drawn] : ['a part', 30, 7],
     )
-    expect([0, 1, 2].map((nth) => shareOf(['a', 'b', 'c', 'd'], nth).join(''))).to.deep.equal(
-      soaks ? ['abcd', 'abcd', 'abcd'] : ['ad', 'c', 'b'],
-    )
+    const shares = [0, 1, 2].map((nth) => shareOf(['a', 'b', 'c', 'd'], nth).join(''))
+    if (!soaks) expect(shares).to.deep.equal(['ad', 'c', 'b'])
+    else if (drawn > 75) expect(shares).to.deep.equal(['abcd', 'abcd', 'abcd'])
+    else expect(new Set(shares)).to.deep.equal(new Set(['ac', 'bd']))
   })
 })
 

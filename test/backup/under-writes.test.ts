@@ -15,7 +15,7 @@ import { faultsOf, type Note, startWriters, type Writers } from './writers.ts'
 
 const LAUNCHER = new URL('../../bin/sallyport.js', import.meta.url).pathname
 const CLIENTS = soak(32, 8)
-const BACKUPS = soak(3, 1)
+const BACKUPS = soak(2, 1)
 
 for (const engine of ENGINES.filter(({ name }) => name === 'sqlite')) {
   describe(`backups beside ${CLIENTS} writing clients on ${engine.name}`, () => {

@@ -67,7 +67,7 @@ function sorted(objects: Objects): Objects {
   return Object.fromEntries(entries.map(([name, some]) => [name, some.toSorted(byId)]))
 }
 
-for (const [name, open] of soak(ENGINES, ENGINES.slice(0, 1))) {
+for (const [name, open] of soak(ENGINES.slice(1), ENGINES.slice(0, 1))) {
   describe(`data export on ${name}`, () => {
     let on: OnEngine
     before(async () => {

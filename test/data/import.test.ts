@@ -23,7 +23,7 @@ const order = (status: string, customerId = 'alice') => ({
   object: { customerId, status, currency: 'EUR', items: [{ sku: 'A-1', quantity: 1, unitPrice: 5 }] },
 })
 
-for (const [name, open] of soak(ENGINES, ENGINES.slice(0, 1))) {
+for (const [name, open] of soak(ENGINES.slice(1), ENGINES.slice(0, 1))) {
   describe(`data import on ${name}`, () => {
     let on: OnEngine
     let count = 0

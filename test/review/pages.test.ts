@@ -24,7 +24,7 @@ import { soak } from '../runs.ts'
 import { openPage } from './matrix/open-page.ts'
 
 const FOLDER = 'examples/projects'
-const WIDTHS = soak([1280, 390], [390])
+const WIDTHS = soak([1280], [390])
 const NOW = Date.parse('2027-02-03T04:05:06Z')
 
 describe('the page of each report', () => {
