@@ -150,7 +150,7 @@ describe('a mask', () => {
       const masked = mask(record, masks)
       return { ...masked, facts: { ...masked.facts, proposed: record.facts?.proposed ?? {} } }
     }
-    expect(fc.check(holds(careless), { endOnFailure: true }).failed).to.equal(true)
+    expect(fc.check(holds(careless), { seed: 1, endOnFailure: true }).failed).to.equal(true)
   })
 
   it('of a related resource takes its values out of what a list was filtered by, and no others', () => {

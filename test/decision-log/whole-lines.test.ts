@@ -61,7 +61,7 @@ describe('lines on a descriptor that runs out of room', () => {
 
   it('would stand twice if those that are there, or the one that is begun, were tried again', () => {
     for (const next of [() => 0, ({ whole }: CutShort) => whole]) {
-      expect(fc.check(isWhole(next), { numRuns: 500 }).failed).to.equal(true)
+      expect(fc.check(isWhole(next), { seed: 1, numRuns: 500 }).failed).to.equal(true)
     }
   })
 

@@ -164,7 +164,7 @@ describe('random sequences of tokens, of time and of keys that change', () => {
     }
     const steps = fc.array(step, { minLength: 20, maxLength: 40 })
     const property = fc.asyncProperty(steps, (some) => agree(some, careless))
-    expect((await fc.check(property, { numRuns: 60, endOnFailure: true })).failed).to.equal(true)
+    expect((await fc.check(property, { seed: 1, numRuns: 60, endOnFailure: true })).failed).to.equal(true)
   })
 
   async function agree(steps: readonly Step[], remember: (verifier: KeyedVerifier) => TokenVerifier): Promise<void> {

@@ -19,7 +19,7 @@ describe('lines of policy.csv', () => {
 
   it('would not, if spaces around cells stayed', () => {
     const untrimmed = (source: string) => linesOf(source.replaceAll(', ', ',_'))
-    expect(fc.check(sameAs(untrimmed), { numRuns: 300 }).failed).to.equal(true)
+    expect(fc.check(sameAs(untrimmed), { seed: 1, numRuns: 300 }).failed).to.equal(true)
   })
 
   it('keep a comma and a comment sign inside quotes', () => {

@@ -100,7 +100,7 @@ describe('a rule that is said to have no effect', () => {
       const left = { ...data, rules: data.rules.filter((_, i) => !redundant.has(forever.rules[i] as OracleRule)) }
       for (const now of [0, ...ENDS]) expect(table(left, now)).to.equal(table(data, now))
     })
-    expect(fc.check(beginning, { numRuns: 1000, endOnFailure: true }).failed).to.equal(true)
+    expect(fc.check(beginning, { seed: 1, numRuns: 1000, endOnFailure: true }).failed).to.equal(true)
   })
 
   it('a rule with an effect that was taken for one without would be found', () => {

@@ -46,7 +46,7 @@ describe('a policy diff is empty', () => {
     const property = fc.property(randomPolicy, ({ data }) => {
       expect(diffOf({ before: data, after: { ...data, rules: data.rules.slice(1) } })).to.deep.equal([])
     })
-    expect(fc.check(property, { numRuns: 300, endOnFailure: true }).failed).to.equal(true)
+    expect(fc.check(property, { seed: 1, numRuns: 300, endOnFailure: true }).failed).to.equal(true)
   })
 })
 

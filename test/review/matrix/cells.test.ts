@@ -86,7 +86,7 @@ describe('the cells of a matrix', () => {
   }
   for (const [fault, instead] of Object.entries(wrong)) {
     it(`a matrix is found out that ${fault}`, () => {
-      const outcome = fc.check(saysWhatTheOracleSays(instead), { numRuns: 300, endOnFailure: true })
+      const outcome = fc.check(saysWhatTheOracleSays(instead), { seed: 1, numRuns: 300, endOnFailure: true })
       expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
     })
   }
