@@ -70,8 +70,18 @@ async function withoutSpaces(folder: string): Promise<void> {
   const { transform } = await import('esbuild')
   const names = await readdir(folder, { recursive: true })
   for (const file of names.filter((name) => name.endsWith('.js')).map((name) => join(folder, name))) {
-    const { code } = await transform(await readFile(file, 'utf8'), AS_IT_IS)
+    // Nobody reads names that Ajv has made.
+    const minifyIdentifiers = file.startsWith(join(folder, 'compiled'))
+    const { code } = await transform(await readFile(file, 'utf8'), { ...AS_IT_IS, minifyIdentifiers })
     await writeFile(file, code)
+  }
+}
+
+/** The schemas that editors and programs read. Those in `schemas/` are an example for people. */
+async function jsonWithoutSpaces(folder: string): Promise<void> {
+  for await (const name of glob(['docs/schemas/*.json', 'src/**/*.json'], { cwd: folder })) {
+    const file = join(folder, name)
+    await writeFile(file, `${JSON.stringify(JSON.parse(await readFile(file, 'utf8')))}\n`)
   }
 }
 
@@ -115,6 +125,7 @@ async function packOne(source: Source, target: string, workflow: NodeJS.ProcessE
     await mkdir(dirname(join(folder, name)), { recursive: true })
     await cp(join(ROOT, from, name), join(folder, name), { recursive: true })
   }
+  await jsonWithoutSpaces(folder)
   const manifest = { ...(await published(own)), ...repository(from, workflow), publishConfig: PUBLISHING }
   await writeFile(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
   await cp(join(ROOT, from, 'README.md'), join(folder, 'README.md'))
