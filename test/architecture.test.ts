@@ -42,8 +42,8 @@ const MATRIX_ROOMS = [
 /** Code lines of each room: what was reached, rounded up to the next fifty. Lower one whenever its room gets smaller. */
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
-  cli: 4850,
-  tools: 29600,
+  cli: 4900,
+  tools: 29650,
   server: 11600,
   analysis: 4950,
   config: 900,

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import type { CommandUnknownOpts } from 'commander'
 import { type Environment, environment } from '../base/command-process.ts'
 import { printNote } from '../present/print.ts'
-import { withoutKeys } from '../present/without-secrets.ts'
+import { withoutKeys, withoutSecrets } from '../present/without-secrets.ts'
 
 /** All others only look, or write files that a server doesn't read. */
 export const RECORDED: ReadonlySet<string> = new Set([
@@ -36,7 +36,8 @@ export type EndRecord = (code: number) => Promise<void>
  */
 export async function recordCommand(command: CommandUnknownOpts, words: readonly string[]): Promise<EndRecord> {
   const name = nameOf(command)
-  if (!RECORDED.has(name)) return async () => undefined
+  // A rehearsal changes nothing.
+  if (!RECORDED.has(name) || command.opts().dryRun === true) return async () => undefined
   const requestId = randomUUID()
   const begun = performance.now()
   const note = (end: Pick<CommandEnd, 'outcome' | 'status'>) => {
@@ -52,8 +53,14 @@ export async function recordCommand(command: CommandUnknownOpts, words: readonly
   const fault = await note({ outcome: 'allowed', status: BEGUN })
   return async (code) => {
     await note(code === 0 ? { outcome: 'allowed', status: DONE } : { outcome: 'failed', status: NOT_DONE })
-    if (fault && code === 0) printNote(`sallyport: the decision log has no record of this command: ${fault.message}\n`)
+    if (fault && code === 0)
+      printNote(`sallyport: the decision log has no record of this command: ${reasonOf(fault)}\n`)
   }
+}
+
+/** What the database says, where it is the reason. */
+function reasonOf(fault: Error & { readonly why?: unknown }): string {
+  return typeof fault.why === 'string' ? fault.why : fault.message
 }
 
 const BEGUN = 202
@@ -99,7 +106,7 @@ async function keep({ name, words, variables, ...end }: CommandEnd): Promise<Err
       subject: personOf(environment()),
       arguments: words
         .slice(name.split(' ').length, MOST_ARGUMENTS)
-        .map((word) => withoutKeys(word).slice(0, LONGEST_ARGUMENT)),
+        .map((word, at, typed) => shown(word, name, typed[at - 1]).slice(0, LONGEST_ARGUMENT)),
       ...end,
     })
     await outbox.note([line]).finally(close)
@@ -110,10 +117,29 @@ async function keep({ name, words, variables, ...end }: CommandEnd): Promise<Err
   }
 }
 
-/** The user of the operating system, and who became this user by sudo. */
-function personOf({ SUDO_USER: sudo }: Readonly<Record<string, string | undefined>>): string {
-  const { username } = userInfo()
-  return `os:${sudo === undefined || sudo === '' ? username : `${sudo}/${username}`}`
+/** Without keys, passwords of URLs, and the person that is being forgotten. */
+function shown(word: string, name: string, before: string | undefined): string {
+  if (name === 'decisions erase' && /^--subject(?:=|$)/.test(word)) return '--subject'
+  if (name === 'decisions erase' && before === '--subject') return '…'
+  return word.includes('://') ? withoutSecrets(word) : withoutKeys(word)
+}
+
+/** Whoever is root can say anything in SUDO_USER; others have no reason to be believed. */
+const SUDO_USER = /^[\w.-]{1,64}$/
+
+/** The user of the operating system, and who became root by sudo. */
+function personOf({ SUDO_USER: sudo = '' }: Readonly<Record<string, string | undefined>>): string {
+  const name = userName()
+  return `os:${process.getuid?.() === 0 && SUDO_USER.test(sudo) ? `${sudo}/${name}` : name}`
+}
+
+/** The number of a user that has no name, as in a container. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return String(process.getuid?.())
+  }
 }
 
 function nameOf(command: CommandUnknownOpts): string {

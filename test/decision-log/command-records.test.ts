@@ -1,4 +1,5 @@
 /** Commands that change who may do what are in the decision log: when they begin, and how they end. */
+import { readFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -54,10 +55,41 @@ describe('the records of commands', () => {
     expect(stdout).to.match(/ 202 {2}allowed {2}COMMAND {2}user disable bob {2}os:\S+ {2}[\w-]+\n/)
   })
 
-  it('name who became another user by sudo', async () => {
+  it('name who became root by sudo, and believe nobody else', async () => {
+    const { uid, username } = userInfo()
     await sallyport(['user', 'enable', 'bob'], { env: { ...env, SUDO_USER: 'zoe' } })
-    const [begun] = await recordsOf('user enable', 2)
-    expect(begun?.subject).to.equal(`os:zoe/${userInfo().username}`)
+    await sallyport(['user', 'enable', 'bob'], { env: { ...env, SUDO_USER: 'zoe x' } })
+    const [begun, , other] = await recordsOf('user enable', 4)
+    expect(begun?.subject).to.equal(uid === 0 ? `os:zoe/${username}` : `os:${username}`)
+    expect(other?.subject).to.equal(`os:${username}`)
+  })
+
+  it('have no password of a URL, also of a command that is refused for it', async () => {
+    const url = 'postgres://app:hunter2pw@127.0.0.1:1/none?password=hunter3pw'
+    for (const named of [['--database', url], [`--database=${url}`]]) {
+      const asked = ['data', 'export', '--as', 'alice', '--resource', 'notes', ...named]
+      expect((await sallyport(asked, { env })).code).to.equal(2)
+    }
+    await sallyport(['key', 'revoke', url], { env })
+    await recordsOf('key revoke', 2)
+    expect(JSON.stringify(await server.decisions())).not.to.match(/hunter[23]pw/)
+  })
+
+  it('of a rehearsal are not made', async () => {
+    const before = (await server.decisions()).length
+    await sallyport(['decisions', 'erase', '--subject', 'nobody', '--dry-run'], { env })
+    expect((await server.decisions()).length).to.equal(before)
+  })
+
+  it('do not name the person that is forgotten, and are erased with it', async () => {
+    await sallyport(['token', '--subject=carol', '--role', 'member'], { env })
+    await recordsOf('token', 2)
+    const log = join(server.folder, 'data/decisions.log')
+    expect(await readFile(log, 'utf8')).to.contain('carol')
+    const { code, stderr } = await sallyport(['decisions', 'erase', '--subject', 'carol'], { env })
+    expect(code, stderr).to.equal(0)
+    await recordsOf('decisions erase', 2)
+    expect(await readFile(log, 'utf8')).not.to.contain('carol')
   })
 
   it('are in the database that the command names', async () => {

@@ -148,7 +148,7 @@ for (const [engine, create] of Object.entries(DATABASES)) {
     async function recorded() {
       const resources = await loadResources(join(folder, 'schemas'))
       const { outbox, store } = await openDatabase(shared.database, { resources, now: () => new Date() })
-      const records = (await outbox.waiting(1000)).map(({ record }) => JSON.parse(record).migrated)
+      const records = (await outbox.waiting(1000)).flatMap(({ record }) => JSON.parse(record).migrated ?? [])
       await store.close()
       const all = (kind: 'changed' | 'deleted') => records.flatMap((one) => one[kind]).toSorted()
       const deleted: readonly string[] = all('deleted')

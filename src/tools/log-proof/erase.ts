@@ -88,9 +88,18 @@ function partsToErase(line: string, subject: string, counts: Erasure): readonly 
 }
 
 /** An object's id is a person's only where the objects are people. */
-function factsOf({ objectId, facts, asked, searched, migrated, resource }: Readonly<Record<string, unknown>>): unknown {
+function factsOf(record: Readonly<Record<string, unknown>>): unknown {
+  const { objectId, facts, asked, searched, migrated, resource, arguments: typed } = record
   const isOfPeople = resource === 'users' || (typeof resource === 'string' && resource.startsWith('system/'))
-  return [facts, asked, searched, migrated, ...(isOfPeople ? [objectId] : [])]
+  return [facts, asked, searched, migrated, wordsIn(typed), ...(isOfPeople ? [objectId] : [])]
+}
+
+/** Of a command, also the part behind `--subject=` or `user:`. */
+function wordsIn(typed: unknown): unknown {
+  if (!Array.isArray(typed)) return typed
+  return typed
+    .map(String)
+    .flatMap((word) => [word, word.replace(/^--[\w-]+=/, ''), word.replace(/^(?:--[\w-]+=)?user:/, '')])
 }
 
 function names(value: unknown, subject: string): boolean {
