@@ -23,9 +23,10 @@ export const RECORDED: ReadonlySet<string> = new Set([
 /** Of a policy that decided nothing. */
 const NO_REVISION = '0'.repeat(16)
 
-/** In characters, of an argument and of all. */
+/** In characters. */
 const LONGEST_ARGUMENT = 256
 const MOST_ARGUMENTS = 100
+const LEFT_OUT = '…'
 
 /** Tells how a command ended; `code`: its exit code. */
 export type EndRecord = (code: number) => Promise<void>
@@ -50,11 +51,15 @@ export async function recordCommand(command: CommandUnknownOpts, words: readonly
       if (code === 0) await note({ outcome: 'allowed', status: DONE })
     }
   }
-  const fault = await note({ outcome: 'allowed', status: BEGUN })
+  const unbegun = await note({ outcome: 'allowed', status: BEGUN })
   return async (code) => {
-    await note(code === 0 ? { outcome: 'allowed', status: DONE } : { outcome: 'failed', status: NOT_DONE })
-    if (fault && code === 0)
-      printNote(`sallyport: the decision log has no record of this command: ${reasonOf(fault)}\n`)
+    const unended = await note(
+      code === 0 ? { outcome: 'allowed', status: DONE } : { outcome: 'failed', status: NOT_DONE },
+    )
+    const fault = unbegun ?? unended
+    if (!fault || code !== 0) return
+    const what = unbegun ? 'this command' : 'the end of this command'
+    printNote(`sallyport: the decision log has no record of ${what}: ${reasonOf(fault)}\n`)
   }
 }
 
@@ -104,9 +109,7 @@ async function keep({ name, words, variables, ...end }: CommandEnd): Promise<Err
       method: 'COMMAND',
       action: name,
       subject: personOf(environment()),
-      arguments: words
-        .slice(name.split(' ').length, MOST_ARGUMENTS)
-        .map((word, at, typed) => shown(word, name, typed[at - 1]).slice(0, LONGEST_ARGUMENT)),
+      arguments: shownArguments(words.slice(name.split(' ').length), name),
       ...end,
     })
     await outbox.note([line]).finally(close)
@@ -117,10 +120,19 @@ async function keep({ name, words, variables, ...end }: CommandEnd): Promise<Err
   }
 }
 
+/** What is left out at the end of a word, or of all, has its mark. */
+function shownArguments(typed: readonly string[], name: string): readonly string[] {
+  const words = typed.slice(0, MOST_ARGUMENTS).map((word, at) => {
+    const text = shown(word, name, typed[at - 1])
+    return text.length > LONGEST_ARGUMENT ? `${text.slice(0, LONGEST_ARGUMENT)}${LEFT_OUT}` : text
+  })
+  return typed.length > MOST_ARGUMENTS ? [...words, LEFT_OUT] : words
+}
+
 /** Without keys, passwords of URLs, and the person that is being forgotten. */
 function shown(word: string, name: string, before: string | undefined): string {
   if (name === 'decisions erase' && /^--subject(?:=|$)/.test(word)) return '--subject'
-  if (name === 'decisions erase' && before === '--subject') return '…'
+  if (name === 'decisions erase' && before === '--subject') return LEFT_OUT
   return word.includes('://') ? withoutSecrets(word) : withoutKeys(word)
 }
 

@@ -44,8 +44,6 @@ const WITH_UNREADABLE: ReadonlySet<string> = new Set(['', 'help', 'doctor'])
 /** Earlier names of groups, which still work. */
 const FORMER_NAMES: ReadonlyMap<string, string> = new Map([['keys', 'signing-keys']])
 
-// Next to src/ in a checkout, next to dist/ in the package.
-
 /**
  * Runs the command that the arguments name. Throws CommanderError for a faulty command line, and what the command
  * throws.

@@ -127,7 +127,7 @@ export function cutName(name: string): string {
   return name.length > LONGEST_UNKNOWN ? `${name.slice(0, LONGEST_UNKNOWN)}…` : name
 }
 
-/** Of what isn't asked over HTTP: a command, a migration, and what the server does by itself. */
+/** These records are of commands, migrations, and what the server does by itself: nobody asks for it over HTTP. */
 const OTHER_METHODS: ReadonlySet<string> = new Set(['COMMAND', 'MIGRATE', 'SERVER'])
 
 /** No client can send the other methods, because Node refuses unknown ones; a gateway can describe any. */

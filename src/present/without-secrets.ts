@@ -15,7 +15,7 @@ export function withoutSecrets(value: string): string {
 
 /** Omits what looks like a key or a token: somebody may have pasted one in the place of its id. */
 export function withoutKeys(value: string): string {
-  return value.replace(LIKE_A_KEY, '…')
+  return value.replace(/(?:-----BEGIN|\{").*$/s, '…').replace(LIKE_A_KEY, '…')
 }
 
 /** A JWT, a long word with digits, or a longer one as base64 is: in small and capital letters, digits, and no path. */
@@ -27,7 +27,7 @@ const SETTING =
   /^(?:(?:ADMIN|CONSOLE|CORS|DATABASE|DATA|DECISION|JWT|KEYS|LIMIT|LOG|OIDC|OTEL|POLICY|PUBLIC|REDIS|TRUST)_\w+|DECISION_LOG|HOST|INSTANCE|MIGRATIONS|POLICIES|PORT|SCHEMAS|WORKERS)$/
 
 /** Their values are keys, or may hold some. */
-const SECRET_SETTING = /_(?:HEADERS|KEYS?|PARAMETERS|SECRET|SECRET_OLD|TOKEN)$/
+const SECRET_SETTING = /_(?:ATTRIBUTES|HEADERS|KEYS?|PARAMETERS|SECRET|SECRET_OLD|TOKEN)$/
 const LONGEST_SHOWN = 256
 
 /** The settings that are set, without secrets. */

@@ -74,6 +74,8 @@ export interface WorkerParts {
   readonly decisionLog: (report: (event: DecisionLogEvent) => void) => DecisionLog
   readonly answerChecks: (checks: Services['checks']) => void
   readonly reportMetrics: (metrics: Metrics) => Promise<void>
+  /** Another policy is in force. */
+  readonly reportPolicy: (revision: string) => void
 }
 
 export interface AppOptions {
@@ -128,10 +130,11 @@ export async function startApp(options: AppOptions): Promise<App> {
       options: {
         resources,
         observe: (event) => {
-          if (event.kind === 'activated') inForceSince = Date.now()
           observePolicy(event, policyLog, metrics)
-          if (event.kind === 'activated')
-            recorded?.noteUnawaited(policyLine({ instance: config.instance, now: now() }, event))
+          if (event.kind !== 'activated') return
+          inForceSince = Date.now()
+          recorded?.noteUnawaited(policyLine({ instance: config.instance, now: now() }, event))
+          worker?.reportPolicy(event.revision)
         },
         parse: createPolicyParser({ resources, schemas }),
         prove: (files, inForce) => refuseUnproven(files, resources, inForce),

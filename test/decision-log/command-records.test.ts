@@ -75,6 +75,17 @@ describe('the records of commands', () => {
     expect(JSON.stringify(await server.decisions())).not.to.match(/hunter[23]pw/)
   })
 
+  it('have no key that is typed, and a mark where something is left out', async () => {
+    const key = 'key -----BEGIN PRIVATE KEY-----\nshort\nAAAA\n-----END PRIVATE KEY-----'
+    const long = 'a b '.repeat(100)
+    await sallyport(['key', 'revoke', key], { env })
+    await sallyport(['key', 'revoke', '{"kty":"OKP","d":"secret-part"}'], { env })
+    await sallyport(['key', 'revoke', long], { env })
+    const all = await recordsOf('key revoke', 8)
+    const typed = all.filter(({ status }) => status === 202).map((one) => one.arguments)
+    expect(typed.slice(1)).to.deep.equal([['key …'], ['…'], [`${long.slice(0, 256)}…`]])
+  })
+
   it('of a rehearsal are not made', async () => {
     const before = (await server.decisions()).length
     await sallyport(['decisions', 'erase', '--subject', 'nobody', '--dry-run'], { env })

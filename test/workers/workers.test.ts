@@ -1,7 +1,7 @@
 /** A server of several processes: they share the port, the limits, the decision log and their end. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { appendFile, cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { type IncomingMessage, request } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -173,6 +173,27 @@ describe('serve --workers 2', () => {
     answer.resume()
     expect(await exit).to.equal(0)
     expect((await recordsIn(folder)).map(({ action }) => action)).to.deep.equal(['create'])
+  })
+
+  it('notes its stop under the policy that its workers took last', async () => {
+    const { child, exit } = await start()
+    const all = async () => {
+      const text = await readFile(join(folder, 'data/decisions.log'), 'utf8')
+      return text
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line))
+    }
+    await appendFile(join(folder, 'policies/policy.csv'), '# A remark.\n')
+    await until(async () => (await all()).filter(({ action }) => action === 'policy').length === 2)
+    child.kill('SIGTERM')
+    expect(await exit).to.equal(0)
+    const records = await all()
+    const [started, changed, stopped] = ['start', 'policy', 'stop'].map((one) => {
+      return records.find(({ action }) => action === one)?.revision
+    })
+    expect(stopped).to.equal(changed)
+    expect(stopped).not.to.equal(started)
   })
 
   it('ends with 2 and the reason when its processes can not start', async () => {

@@ -1,6 +1,6 @@
 /**
- * The records of what the server does by itself, with the method SERVER: it starts, another policy is in force, it stops,
- * or it has lost records. A start without a stop before it follows a process that was killed.
+ * Records of the server itself, with the method SERVER: it starts, takes another policy, has lost records, or stops. If no
+ * stop stands between two starts of one instance, the earlier process was killed.
  */
 import { randomUUID } from 'node:crypto'
 import type { Config } from '../../config/config.ts'

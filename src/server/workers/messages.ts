@@ -16,6 +16,8 @@ export type ToPrimary =
   | { readonly kind: 'append'; readonly id: number; readonly lines: string }
   /** policy.csv has its last line: a worker that starts later must not take a file without it. */
   | { readonly kind: 'policy-end' }
+  /** Another policy is in force in the worker. */
+  | { readonly kind: 'policy'; readonly revision: string }
   /** The state of the worker's parts; the answer to `check`. */
   | { readonly kind: 'checked'; readonly id: number; readonly checks: Readonly<Record<string, Health>> }
   /** A write has committed with its record. */

@@ -57,6 +57,8 @@ class Primary {
   #hasListened = false
   /** A worker has read a policy.csv with its last line. */
   #policyEnd = false
+  /** Of the policy that a worker took last. */
+  #revision: string | undefined
   /** Workers in a row that ended before they listened. */
   #failedStarts = 0
   #stopping = false
@@ -72,6 +74,7 @@ class Primary {
     cluster.on('message', (worker, message: ToPrimary) => this.#hear(worker, message))
     // The first one makes what a first start makes: tables, keys, demo data, the first user.
     const { url, revision } = await this.#keep()
+    this.#revision ??= revision
     const { outbox, close } = await openOutbox(this.#config)
     this.#closing.push(close)
     const registry = new Registry()
@@ -80,7 +83,7 @@ class Primary {
       log: this.#log,
       now: () => new Date(),
       registry,
-      revision: () => revision,
+      revision: () => this.#revision ?? revision,
     })
     this.#closing.push(() => decisionLog.close())
     this.#decisionLog.resolve(decisionLog)
@@ -176,6 +179,7 @@ class Primary {
   /** prom-client uses the same channel, so unknown messages are ignored. */
   #hear(worker: Worker, message: ToPrimary): void {
     if (message.kind === 'policy-end') this.#policyEnd = true
+    if (message.kind === 'policy') this.#revision = message.revision
     if (message.kind === 'append') void this.#append(worker, message)
     if (message.kind === 'committed') void this.#decisionLog.promise.then((log) => log.committed(), nothing)
   }

@@ -16,6 +16,7 @@ export function workerParts(): WorkerParts {
     policyEnd: { known: process.env[POLICY_END] === '1', report: () => send({ kind: 'policy-end' }) },
     decisionLog: createWorkerLog,
     answerChecks,
+    reportPolicy: (revision) => send({ kind: 'policy', revision }),
     reportMetrics: async ({ registry }) => AggregatorRegistry.setRegistries([registry]),
   }
 }
