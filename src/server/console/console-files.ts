@@ -1,7 +1,7 @@
 /** What the build made of packages/console, read once: a request never leads to a look-up in the file system. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
-import { gunzipSync } from 'node:zlib'
+import { brotliDecompressSync, gzipSync } from 'node:zlib'
 import { ConfigError } from '../../config/values.ts'
 
 /** In a checkout and in the package, `dist/` is as far from this file. */
@@ -25,7 +25,7 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 export function isConsoleBuilt(place = PLACE): boolean {
-  return existsSync(new URL('pages.json', place))
+  return existsSync(new URL('index.html.br', place))
 }
 
 /** Throws ConfigError where the console isn't built. */
@@ -38,7 +38,7 @@ export function readConsoleFiles(place = PLACE): ConsoleFiles {
   }
   const pages: readonly string[] = JSON.parse(readFileSync(new URL('pages.json', place), 'utf8'))
   const index = readFile('index.html', place, false)
-  const assets = readdirSync(new URL('assets/', place)).map((name) => name.replace(/\.gz$/, ''))
+  const assets = readdirSync(new URL('assets/', place)).map((name) => name.replace(/\.br$/, ''))
   return new Map([
     ...pages.map((path) => [path, index] as const),
     ...assets.map((name) => [`/assets/${name}`, readFile(`assets/${name}`, place, true)] as const),
@@ -46,11 +46,6 @@ export function readConsoleFiles(place = PLACE): ConsoleFiles {
 }
 
 function readFile(name: string, place: URL, isKept: boolean): ConsoleFile {
-  const gzipped = readFileSync(new URL(`${name}.gz`, place))
-  return {
-    contentType: TYPES[extname(name)] ?? 'application/octet-stream',
-    isKept,
-    bytes: gunzipSync(gzipped),
-    gzipped,
-  }
+  const bytes = brotliDecompressSync(readFileSync(new URL(`${name}.br`, place)))
+  return { contentType: TYPES[extname(name)] ?? 'application/octet-stream', isKept, bytes, gzipped: gzipSync(bytes) }
 }
