@@ -1,11 +1,12 @@
 /** The package as it is packed: what is in it, and that it serves. package.soak.ts installs it, and follows the pages. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { hash } from 'node:crypto'
 import { mkdtempSync } from 'node:fs'
 import { mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { packAll } from '../../scripts/pack.ts'
+import { inOrderOfPaths, packAll } from '../../scripts/pack.ts'
 import { endNow, removeFolder } from '../ends-with-tests.ts'
 import { ranIn } from './projects.ts'
 import { bytesOf, MOST_PACKED, MOST_UNPACKED, strayNames } from './tarballs.ts'
@@ -34,6 +35,18 @@ describe('the packed package', () => {
     expect(await readdir(join(folder, 'package/dist/console'))).to.include.members(['index.html.br', 'pages.json'])
     expect((await stat(tarball)).size).to.be.below(MOST_PACKED)
     expect(await bytesOf(join(folder, 'package'))).to.be.below(MOST_UNPACKED)
+  })
+
+  it('has the same files in the order of their paths as npm packed, and nothing else is put in order', async () => {
+    const unpacked = join(folder, 'unpacked')
+    await mkdir(unpacked)
+    execFileSync('tar', ['-xzf', tarball, '-C', unpacked])
+    expect(await filesIn(join(unpacked, 'package'))).to.deep.equal(await filesIn(join(folder, 'package')))
+    const names = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' }).trim().split('\n')
+    expect(names).to.deep.equal(names.toSorted())
+    await symlink('package.json', join(unpacked, 'package/link'))
+    const other = execFileSync('tar', ['-cz', '-C', unpacked, 'package/link'])
+    expect(() => inOrderOfPaths(other)).to.throw('package/link is no plain file')
   })
 
   it('has packages beside it of the same version, all ready to be published from a workflow', async () => {
@@ -77,3 +90,14 @@ describe('the packed package', () => {
     expect(await readFile(join(place, 'api/package.json'), 'utf8')).to.include('"sallyport"')
   })
 })
+
+/** The hash of each file by its path. */
+async function filesIn(folder: string): Promise<ReadonlyMap<string, string>> {
+  const names = (await readdir(folder, { recursive: true })).toSorted()
+  const files: [string, string][] = []
+  for (const name of names) {
+    if ((await stat(join(folder, name))).isFile())
+      files.push([name, hash('sha256', await readFile(join(folder, name)))])
+  }
+  return new Map(files)
+}
