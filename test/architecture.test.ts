@@ -49,7 +49,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   config: 900,
   identity: 2800,
   migrations: 850,
-  'decision-log': 2900,
+  'decision-log': 3150,
   limits: 1100,
   store: 8550,
   policy: 3300,

@@ -51,6 +51,8 @@ const BAD = [
   ['DECISION_LOG_SEND', 'syslog+tls://collector.example.com/secret'],
   ['DECISION_LOG_SEND', 'otlp+https://user:secret@collector.example.com'],
   ['DECISION_LOG_SEND', 'https://collector.example.com/#secret'],
+  ['LOG_WITNESS', 'https://witness.example.com'],
+  ['LOG_WITNESS_KEY', 'witness.example.com+00000000+BAAA'],
   ['DECISION_LOG_SEND_HEADERS', 'authorization=secret'],
   ['DATABASE_POOL', '3'],
   ['DATABASE_POOLER', 'session'],
@@ -93,6 +95,12 @@ describe('a setting', () => {
   it('of sending the decision log fits the others, or is refused in a sentence that says what to do', () => {
     const send = 'https://collector.example.com/in'
     for (const [environment, message] of [
+      [
+        { LOG_WITNESS: 'https://w', LOG_WITNESS_KEY: 'x', DECISION_LOG_FILE: '-' },
+        /^LOG_WITNESS needs a log in a file/,
+      ],
+      [{ LOG_WITNESS: 'ftp://w', LOG_WITNESS_KEY: 'x' }, /^LOG_WITNESS is no address/],
+      [{ LOG_WITNESS: 'https://w', LOG_WITNESS_KEY: 'secret' }, /^LOG_WITNESS_KEY is no key of a witness/],
       [{ DECISION_LOG_SEND: send, DECISION_LOG_FILE: '-' }, /^DECISION_LOG_SEND needs a log in a file, .*; unset one/],
       [
         { DECISION_LOG_SEND: send, DECISION_LOG_SEND_HEADERS: 'secret' },

@@ -7,10 +7,12 @@ import { readConfig } from '../config/config.ts'
 import { parseRecord } from '../decision-log/decision-record.ts'
 import { filesOfLog } from '../decision-log/log-files.ts'
 import { recordText } from '../decision-log/record-line.ts'
-import { print, printResult } from '../present/print.ts'
+import type { SignedHistory } from '../decision-log/tree/signed-history.ts'
+import { print, printNote, printResult } from '../present/print.ts'
 import { openOutbox } from '../server/parts/open-store.ts'
 import { whileOpen } from '../store/errors.ts'
 import { databaseExists } from '../store/open.ts'
+import type { OutsideCheckpoint } from '../tools/log-proof/tree-of-log.ts'
 import { existing, LOG } from './decision-log.ts'
 import { TEXT_OR_JSON, withHelp } from './options.ts'
 
@@ -100,7 +102,7 @@ async function verify(logs: readonly string[], { tree, key, checkpoint, format }
     const history = await historyOf(folder)
     const saved = checkpoint.map(async (file) => outsideCheckpoint(file, await readGiven(file), history))
     const kept = inDatabase === undefined ? [] : [databaseCheckpoint(inDatabase, history)]
-    const outside = [...(await Promise.all(saved)), ...kept]
+    const outside = [...(await Promise.all(saved)), ...kept, ...(await witnessedOf(folder, history))]
     const pinned = key === undefined ? undefined : pinnedKey(key, history)
     const files = (await Promise.all(named.map(filesOfLog))).flat()
     return { verdict: await verifyLog(files, folder, history, outside), history, vouching: { pinned, outside } }
@@ -113,6 +115,30 @@ async function verify(logs: readonly string[], { tree, key, checkpoint, format }
   const { verdict, history, vouching } = found
   printResult(format, verdictJson(verdict, history, vouching), verdictText(verdict, history, vouching))
   if (verdict.faults.length > 0) setExitCode(1)
+}
+
+/** What the witness of the settings has signed of the log, by what the tree has and by what the witness says now. */
+async function witnessedOf(
+  folder: string,
+  { origin, checkpoints }: SignedHistory,
+): Promise<readonly OutsideCheckpoint[]> {
+  const { witness } = readConfig(environment()).decisionLog
+  if (!witness) return []
+  const { askWitness, readWitnessed } = await import('../decision-log/tree/witness.ts')
+  const { remoteReason } = await import('../server/observe/remote-reason.ts')
+  const seen = await readWitnessed(folder, witness.key)
+  if (!seen || seen.origin !== origin) {
+    printNote(`sallyport: the witness ${witness.key.name} has signed nothing of this log that its tree has kept\n`)
+    return []
+  }
+  const place = `the witness ${witness.key.name}`
+  const size = await askWitness(witness, seen).catch((error: unknown) => {
+    printNote(`sallyport: ${place} can't be asked what it has signed since (${remoteReason(error)})\n`)
+    return undefined
+  })
+  // Of more records than the tree has, only their number is known.
+  const isCut = size !== undefined && size > (checkpoints.at(-1)?.size ?? 0)
+  return [{ ...seen, place }, ...(isCut ? [{ origin, size, root: '', place }] : [])]
 }
 
 async function existingLogs(logs: readonly string[]): Promise<readonly string[]> {

@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import type { Environment } from '../base/command-process.ts'
 import { againWith } from '../base/problems/fix.ts'
 import type { SendPlace } from '../decision-log/send/record-receiver.ts'
+import type { WitnessPlace } from '../decision-log/tree/witness.ts'
 import { type KeySettings, readKeySettings } from '../identity/keys/key-settings.ts'
 import { type PublishedSettings, readPublishedSettings } from '../identity/keys/published-settings.ts'
 import { type OpenIdSettings, readOpenIdSettings } from '../identity/tokens/openid-settings.ts'
@@ -13,6 +14,7 @@ import { type ConsolePlace, readConsolePlace } from './console-place.ts'
 import { readSendPlace } from './send-place.ts'
 import { readTelemetry, type TelemetrySettings } from './telemetry.ts'
 import { ConfigError, cidr, host, list, oneOf, origins, port, publicUrl, quote, size, wholeNumber } from './values.ts'
+import { readWitnessPlace } from './witness-place.ts'
 
 export interface Config {
   readonly host: string
@@ -67,6 +69,8 @@ export interface Config {
     readonly keep: number
     /** What gets a copy of each record. */
     readonly send: SendPlace | undefined
+    /** What signs that the log goes on from what it was. */
+    readonly witness: WitnessPlace | undefined
   }
   /** A policy to decide by beside the one in force, without ruling anything. */
   readonly policyCandidate: string | undefined
@@ -199,6 +203,7 @@ function decisionLog(
     maxBytes: size('DECISION_LOG_MAX', env('DECISION_LOG_MAX') ?? '100mb'),
     keep: wholeNumber('DECISION_LOG_KEEP', env('DECISION_LOG_KEEP') ?? '10', { min: 0, max: 1000 }),
     send,
+    witness: readWitnessPlace(env),
   })
 }
 

@@ -21,6 +21,8 @@ import {
 
 const KEY = 'key.pem'
 const NEXT_KEY = 'next-key.pem'
+/** It stays, other than the others, because a witness knows one key of a log. */
+export const WITNESS_KEY = 'witness-key.pem'
 
 export interface LogKey {
   readonly verifier: VerifierKey
@@ -68,7 +70,7 @@ interface Announcement {
 
 /** A tree that is put aside signs nothing any more. */
 export async function removeKeys(folder: string): Promise<void> {
-  for (const name of [KEY, NEXT_KEY]) await rm(join(folder, name), { force: true })
+  for (const name of [KEY, NEXT_KEY, WITNESS_KEY]) await rm(join(folder, name), { force: true })
 }
 
 /** The key that this note announces; undefined if the key before it hasn't signed it. */

@@ -64,19 +64,62 @@ export function isIncluded(
   { index, size, root }: { readonly index: number; readonly size: number; readonly root: TreeHash },
   proof: readonly TreeHash[],
 ): boolean {
-  if (!(index < size)) return false
-  let at = index
-  let last = size - 1
-  let found = leaf
-  for (const one of proof) {
-    if (last === 0) return false
-    if (at % 2 === 1 || at === last) {
-      found = nodeHash(one, found)
-      while (at % 2 === 0 && at !== 0) [at, last] = [half(at), half(last)]
-    } else found = nodeHash(found, one)
+  const sides = index < size ? sidesOf(index, size - 1, proof.length) : undefined
+  return sides !== undefined && joined(leaf, proof, sides) === root
+}
+
+type ProofSide = 'left' | 'right'
+
+/** Where each hash of a proof stands, from below to the root; undefined if a proof from there has another length. */
+function sidesOf(index: number, newest: number, length: number): readonly ProofSide[] | undefined {
+  const sides: ProofSide[] = []
+  let [at, last] = [index, newest]
+  while (sides.length < length) {
+    if (last === 0) return undefined
+    const isLeft = at % 2 === 1 || at === last
+    sides.push(isLeft ? 'left' : 'right')
+    while (isLeft && at % 2 === 0 && at !== 0) [at, last] = [half(at), half(last)]
     ;[at, last] = [half(at), half(last)]
   }
-  return last === 0 && found === root
+  return last === 0 ? sides : undefined
+}
+
+function joined(first: TreeHash, proof: readonly TreeHash[], sides: readonly ProofSide[]): TreeHash {
+  return proof.reduce((found, one, at) => (sides[at] === 'left' ? nodeHash(one, found) : nodeHash(found, one)), first)
+}
+
+/** RFC 9162, section 2.1.4.1: that the tree of `from` leaves is the beginning of the one of `size`. */
+export function consistencyProof(range: RangeRoot, from: number, size: number): readonly TreeHash[] {
+  const path = (start: number, known: number, end: number, isFirst: boolean): readonly TreeHash[] => {
+    if (known === end) return isFirst ? [] : [range(start, end)]
+    const middle = start + split(end - start)
+    return known <= middle
+      ? [...path(start, known, middle, isFirst), range(middle, end)]
+      : [...path(middle, known, end, false), range(start, middle)]
+  }
+  return from === 0 ? [] : path(0, from, size, true)
+}
+
+interface TreeRoot {
+  readonly size: number
+  readonly root: TreeHash
+}
+
+/** RFC 9162, section 2.1.4.2. The empty tree is the beginning of each. */
+export function isConsistent(before: TreeRoot, after: TreeRoot, proof: readonly TreeHash[]): boolean {
+  if (before.size === 0 || before.size >= after.size) {
+    const isSame = before.size === after.size && before.root === after.root
+    return proof.length === 0 && (before.size === 0 || isSame)
+  }
+  let [at, last] = [before.size - 1, after.size - 1]
+  while (at % 2 === 1) [at, last] = [half(at), half(last)]
+  // The root of a whole tree isn't in its proof.
+  const [first, ...path] = at === 0 ? [before.root, ...proof] : proof
+  const sides = sidesOf(at, last, path.length)
+  if (first === undefined || !sides) return false
+  const isOld = (_: unknown, i: number) => sides[i] === 'left'
+  const old = joined(first, path.filter(isOld), sides.filter(isOld))
+  return old === before.root && joined(first, path, sides) === after.root
 }
 
 /** Sizes may be more than 32 bits. */

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { replaceFile } from '../../base/files/durable-file.ts'
 import { makeFolder } from '../../base/files/make-folder.ts'
-import { HASH_BYTES, inclusionProof, rootOf, type TreeHash } from './merkle.ts'
+import { consistencyProof, HASH_BYTES, inclusionProof, rootOf, type TreeHash } from './merkle.ts'
 import { readIfThere } from './read-if-there.ts'
 
 export const TILE_HASHES = 256
@@ -105,6 +105,11 @@ export class TileTree {
 
   inclusion(index: number): readonly TreeHash[] {
     return inclusionProof((start, end) => this.#range(start, end), index, this.size)
+  }
+
+  /** That the tree of `from` leaves is its beginning. */
+  consistency(from: number): readonly TreeHash[] {
+    return consistencyProof((start, end) => this.#range(start, end), from, this.size)
   }
 
   /** The leaves of a range are a sum of whole subtrees, each smaller than the one before it. */

@@ -23,7 +23,7 @@ export async function openLog(
   elsewhere?: (report: (event: DecisionLogEvent) => void) => DecisionLog,
 ): Promise<DecisionLog> {
   const { decisionLog, instance } = config
-  const { file, maxBytes, keep, send } = decisionLog
+  const { file, maxBytes, keep, send, witness } = decisionLog
   const report = reportToLog(log, metrics)
   if (elsewhere) return elsewhere(report)
   const records = logRecords(config, { now, revision })
@@ -32,7 +32,11 @@ export async function openLog(
   const tree = startLogTree({ file, keep, instance, now, database: outbox, report: (event) => tellTree(log, event) })
   const sender =
     send && (await import('../observe/send-log.ts')).sendLog({ file, place: send, instance, log, registry })
-  return openDecisionLog({ sink, outbox, records, readers: sender ? [tree, sender] : [tree] }, report)
+  const shown =
+    witness && (await import('../observe/witness-log.ts')).witnessLog({ file, place: witness, log, registry })
+  // The witness sees what the tree has signed last.
+  const readers = [tree, ...(shown ? [shown] : []), ...(sender ? [sender] : [])]
+  return openDecisionLog({ sink, outbox, records, readers }, report)
 }
 
 interface LogParts {

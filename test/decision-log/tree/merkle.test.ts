@@ -5,7 +5,14 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { GrowingTree } from '../../../src/decision-log/tree/growing-tree.ts'
-import { isIncluded, leafHash, nodeHash, rootOf, type TreeHash } from '../../../src/decision-log/tree/merkle.ts'
+import {
+  isConsistent,
+  isIncluded,
+  leafHash,
+  nodeHash,
+  rootOf,
+  type TreeHash,
+} from '../../../src/decision-log/tree/merkle.ts'
 import { removePartial, TileTree, UnusableTile, writeTile } from '../../../src/decision-log/tree/tiles.ts'
 import { removeFolder } from '../../ends-with-tests.ts'
 import { runs } from '../../runs.ts'
@@ -92,6 +99,30 @@ describe('the tree of a decision log', () => {
       }),
       { numRuns: runs(1000) },
     )
+  })
+
+  it('proves each of its beginnings, and nothing with a hash, a size or a root that was changed', async () => {
+    const leaves = Array.from({ length: 300 }, (_, at) => leafHash(`${at}`))
+    const roots = leaves.map((_, at) => ({ size: at + 1, root: defined(leaves.slice(0, at + 1)) }))
+    await written(folder, leaves)
+    const tree = new TileTree(folder, 300)
+    const whole = { size: 300, root: tree.root() }
+    const other = leafHash('another')
+    for (const before of roots) {
+      const proof = tree.consistency(before.size)
+      const known = JSON.stringify(before.size)
+      expect(isConsistent(before, whole, proof), known).to.equal(true)
+      expect(isConsistent({ ...before, root: other }, whole, proof), known).to.equal(false)
+      expect(isConsistent(before, { ...whole, root: other }, proof), known).to.equal(false)
+      expect(isConsistent(before, whole, [...proof, other]), known).to.equal(false)
+      expect(isConsistent({ ...before, size: before.size + 1 }, whole, proof), known).to.equal(false)
+      for (const at of proof.keys()) {
+        expect(isConsistent(before, whole, proof.with(at, other)), `${known}, hash ${at}`).to.equal(false)
+        expect(isConsistent(before, whole, proof.toSpliced(at, 1)), `${known}, without ${at}`).to.equal(false)
+      }
+    }
+    expect(isConsistent({ size: 0, root: '' }, whole, tree.consistency(0))).to.equal(true)
+    expect(isConsistent(whole, roots[0] ?? whole, [])).to.equal(false)
   })
 
   it('has its files where tlog-tiles puts them, with the widths of the specification', async () => {

@@ -1,0 +1,179 @@
+/** A witness of somebody else signs what the log goes on with, and nothing that was cut or written anew. */
+import { appendFile, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { historyEntries, readNewest } from '../../../src/decision-log/tree/history.ts'
+import { type LogTree, startLogTree } from '../../../src/decision-log/tree/log-tree.ts'
+import { keptElsewhere, signedHistory } from '../../../src/decision-log/tree/signed-history.ts'
+import { cosignedAt, readKeyText } from '../../../src/decision-log/tree/signed-note.ts'
+import { readWitnessed, startWitness, type WitnessEvent } from '../../../src/decision-log/tree/witness.ts'
+import { sallyport } from '../../command.ts'
+import { removeFolder } from '../../ends-with-tests.ts'
+import { startTestServer } from '../../server.ts'
+import { until } from '../../until.ts'
+import { startTestWitness, type TestWitness, witnessKeyText } from './test-witness.ts'
+
+describe('a log that a witness sees', () => {
+  let folder: string
+  let log: string
+  let witness: TestWitness
+  let now: Date
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
+    log = join(folder, 'decisions.log')
+    await writeFile(log, '')
+    witness = await startTestWitness()
+    now = new Date()
+  })
+  afterEach(async () => {
+    await witness.stop()
+    await removeFolder(folder)
+  })
+
+  it('is signed by the witness as it grows, also after its own key has changed, and after a start', async () => {
+    await grow(300)
+    expect(await show()).to.deep.equal([{ kind: 'witnessed', size: 300 }])
+    now = new Date(now.getTime() + 2 * 86_400_000)
+    await grow(5)
+    expect(await show()).to.deep.equal([{ kind: 'witnessed', size: 305 }])
+    expect(witness.signed?.size).to.equal(305)
+    const seen = await readWitnessed(`${log}.tree`, witness.key)
+    expect(seen).to.include({ size: 305, root: witness.signed?.root })
+    expect(Math.abs((seen?.time ?? 0) - Date.now() / 1000)).to.be.lessThan(60)
+    // The same note is a copy that `decisions verify --checkpoint` takes.
+    const history = signedHistory((await historyEntries(`${log}.tree`)) ?? [], await readNewest(`${log}.tree`))
+    expect(history && keptElsewhere(seen?.note ?? '', history)).to.include({ size: 305 })
+    expect(cosignedAt(seen?.note.replace('305', '306') ?? '', witness.key)).to.equal(undefined)
+  })
+
+  it('is shown from where the witness knows it, if the server has lost what was signed', async () => {
+    await grow(10)
+    await show()
+    await rm(`${log}.tree/witnessed`)
+    await grow(700)
+    expect(await show()).to.deep.equal([{ kind: 'witnessed', size: 710 }])
+  })
+
+  it('is found out when it was cut with its tree, or written anew', async () => {
+    await grow(10)
+    await show()
+    const older = await mkdtemp(join(tmpdir(), 'sallyport-'))
+    await cp(`${log}.tree`, join(older, 'tree'), { recursive: true })
+    const text = await readFile(log, 'utf8')
+    await grow(20)
+    await show()
+    // As it was before, with its tree.
+    await writeFile(log, text)
+    await removeFolder(`${log}.tree`)
+    await cp(join(older, 'tree'), `${log}.tree`, { recursive: true })
+    await removeFolder(older)
+    expect(told(await show())).to.equal(
+      'the witness has signed 30 records, and the log has 10: it was cut, or is an older copy',
+    )
+    // Other records from there on: as many, and more.
+    await grow(20, 'other')
+    expect(told(await show())).to.contain('it was not signed')
+    await grow(20, 'other')
+    expect(told(await show())).to.contain('it was not signed')
+    expect(witness.signed?.size).to.equal(30)
+  })
+
+  it('goes on when the witness is away, and is shown when it is back', async () => {
+    await grow(10)
+    witness.refuses = 503
+    expect(told(await show())).to.contain('it was not signed')
+    witness.refuses = undefined
+    expect(await show()).to.deep.equal([{ kind: 'witnessed', size: 10 }])
+    const { port } = witness.url
+    await witness.stop()
+    await grow(1)
+    expect((await show()).map(({ kind }) => kind)).to.deep.equal(['failing'])
+    expect(port).not.to.equal('')
+  })
+
+  it('takes no signature of another key for that of the witness', async () => {
+    await grow(3)
+    const other = await startTestWitness()
+    const key = other.key
+    await other.stop()
+    expect(told(await show(key))).to.equal(`the answer has no signature of ${key.name}+${key.id}`)
+    expect(await readWitnessed(`${log}.tree`, witness.key)).to.equal(undefined)
+  })
+
+  it('is shown by a server, and `decisions verify` asks the witness what it has signed', async () => {
+    const env = { LOG_WITNESS: witness.url.href, LOG_WITNESS_KEY: witnessKeyText(witness.key), DECISION_LOG_FILE: log }
+    const data = await mkdtemp(join(folder, 'data-'))
+    const run = async (...asks: readonly string[]) => {
+      const server = await startTestServer({ env: { ...env, DATA_DIR: data } })
+      for (const path of asks) await server.ask('GET', path)
+      witness.finds = () => readKeyText(String(server.log.find(({ witness: shown }) => shown !== undefined)?.key))
+      await server.stop()
+    }
+    const verify = (...more: readonly string[]) => {
+      return sallyport(['decisions', 'verify', log, ...more], { env: { ...env, DATA_DIR: data } })
+    }
+    await run('/livez')
+    const size = witness.signed?.size ?? 0
+    expect(size).to.be.greaterThan(2)
+    const whole = await verify()
+    expect(whole.stdout, whole.stderr).to.contain(
+      `  compared with the checkpoint of the witness ${witness.key.name} (${size})`,
+    )
+    expect([whole.code, whole.stderr]).to.deep.equal([0, ''])
+    const older = await mkdtemp(join(folder, 'older-'))
+    for (const name of ['decisions.log', 'decisions.log.tree', data.slice(folder.length + 1)]) {
+      await cp(join(folder, name), join(older, name), { recursive: true })
+    }
+    await run('/livez', '/readyz')
+    for (const name of ['decisions.log', 'decisions.log.tree', data.slice(folder.length + 1)]) {
+      await removeFolder(join(folder, name))
+      await cp(join(older, name), join(folder, name), { recursive: true })
+    }
+    const cut = await verify()
+    expect(cut.stdout, cut.stderr).to.match(
+      /^cut: the witness \S+ has a checkpoint of \d+ records, and the tree has fewer: the log was cut with its tree/,
+    )
+    expect(cut.code).to.equal(1)
+    await witness.stop()
+    const alone = await verify()
+    expect(alone.stderr).to.match(/^sallyport: the witness \S+ can't be asked what it has signed since \(.+\)\n$/)
+    expect(alone.code).to.equal(0)
+  })
+
+  /** So many more records, which a server signs. */
+  async function grow(count: number, word = 'record'): Promise<void> {
+    const tree: LogTree = startLogTree({
+      file: log,
+      keep: 10,
+      instance: 'desk',
+      now: () => now,
+      database: { checkpointOf: async () => undefined, keepCheckpoint: async () => undefined },
+      report: () => undefined,
+      everyMs: 5,
+    })
+    const before = (await readFile(log, 'utf8')).split('\n').length - 1
+    await appendFile(log, Array.from({ length: count }, (_, i) => `{"${word}":${before + i}}\n`).join(''))
+    await tree.close()
+  }
+
+  /** Two rounds: at once, and at the close. */
+  async function show(key = witness.key): Promise<readonly Exclude<WitnessEvent, { kind: 'shows' }>[]> {
+    const events: WitnessEvent[] = []
+    const report = (event: WitnessEvent) => {
+      if (event.kind === 'shows') witness.finds = () => readKeyText(event.key)
+      events.push(event)
+    }
+    const shown = startWitness({ file: log, place: { url: witness.url, key }, report })
+    await until(() => events.some(({ kind }) => kind !== 'shows'))
+    await shown.close()
+    const [first] = events.filter((event) => event.kind !== 'shows')
+    return first ? [first] : []
+  }
+
+  function told(events: readonly WitnessEvent[]): string {
+    const [event] = events
+    return event?.kind === 'failing' ? (event.error as Error).message : 'no failure'
+  }
+})
