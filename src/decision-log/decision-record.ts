@@ -47,6 +47,8 @@ export interface DecisionRecord {
   readonly fieldsRefused?: readonly string[] | undefined
   /** The answer showed what the caller can do with each object (`?can=true`). */
   readonly can?: true | undefined
+  /** For a delete: the objects that referred to the deleted one, and were changed or deleted with it. */
+  readonly along?: { readonly changed: readonly AlongObject[]; readonly deleted: readonly AlongObject[] } | undefined
   /** For a batch of a migration: the ids of the objects that it changed or deleted. */
   readonly migrated?: { readonly changed: readonly string[]; readonly deleted: readonly string[] } | undefined
   /** For a command: its arguments and options, as they were typed. */
@@ -80,6 +82,11 @@ export interface DecisionRecord {
   readonly erasedFacts?: string | undefined
   /** For a write, its number in the outbox, which grows in the order of the commits. */
   readonly write?: number | undefined
+}
+
+interface AlongObject {
+  readonly resource: string
+  readonly objectId: string
 }
 
 /** One question of another service: the subject, the object, the action, and the decision with its evidence. */

@@ -30,16 +30,17 @@ export function recordLine(record: DecisionRecord): string {
     facts,
     asked,
     searched,
+    along,
     migrated,
     arguments: typed,
     ...rest
   } = record
   const open = JSON.stringify({ record: 'decision', ...rest })
   const who = JSON.stringify({ address, subject, credential, signedIn })
-  const about = JSON.stringify({ objectId, searched, migrated, arguments: typed })
+  const about = JSON.stringify({ objectId, searched, along, migrated, arguments: typed })
   const known = JSON.stringify({ facts })
   const questions = asked ? `,"asked":[${askedTexts(asked).join(',')}]` : ''
-  // Only the facts of a single decision can be long. A migration's ids can be long too, but no caller chooses them.
+  // Only the facts of a single decision can be long. The ids of a migration, and of what goes along with a delete, are bounded by their number.
   const isCut = facts !== undefined && open.length + who.length + about.length + known.length > LONGEST
   const told = `${commaBefore(about)}${isCut ? '' : commaBefore(known)}${questions}`
   const salts = randomBytes(SALTS_BYTES).toString('base64url')

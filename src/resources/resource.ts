@@ -28,10 +28,27 @@ export interface Field {
   readonly unique: boolean
   /** A text that is a date-time (RFC 3339), which is compared as a time. */
   readonly time?: true
+  /** The text is the id of an object of another resource, or of the same one. */
+  readonly reference?: ReferenceTo
   /** The values that the schema lists, where it does. */
   readonly oneOf?: readonly Json[]
   /** The default value, or undefined. */
   readonly default: Json | undefined
+}
+
+/** What a delete does with the objects that refer to the deleted one. */
+export type OnDelete = 'restrict' | 'null' | 'cascade'
+
+interface ReferenceTo {
+  readonly resource: string
+  readonly onDelete: OnDelete
+  /** Whether the field may be null; else `null` takes it away. */
+  readonly nullable: boolean
+}
+
+export interface FieldReference {
+  readonly field: string
+  readonly reference: ReferenceTo
 }
 
 /** `collection`: no object is named; `item`: the path's `{id}`; `caller`: the caller's own record. */
@@ -127,6 +144,10 @@ export interface Resource {
   readonly schema: Readonly<Record<string, Json>>
   /** Every field, `id`, `createdAt` and `updatedAt` included. */
   readonly fields: ReadonlyMap<string, Field>
+  /** The fields that name other objects; absent if there are none. */
+  readonly references?: readonly FieldReference[]
+  /** The fields whose values no two objects have together; absent if there are none. */
+  readonly uniqueTogether?: readonly (readonly string[])[]
   readonly routes: readonly Route[]
   readonly actions: ReadonlyMap<string, Action>
   /** The first item route's path: `Location` of a new object. */

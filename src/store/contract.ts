@@ -3,7 +3,7 @@
  * write takes a permit, and a permit holds the object that was checked, so nothing else can be written.
  */
 import type { Condition, Lookup } from '../decide/conditions/condition.ts'
-import type { Permit } from '../decide/permits/permit.ts'
+import type { AlongPermit, Permit } from '../decide/permits/permit.ts'
 import type { AtMost } from '../decide/role-guarantees.ts'
 import type { Document, Scalar, StoredObject } from '../resources/object.ts'
 import type { Resources } from '../resources/resource.ts'
@@ -101,6 +101,11 @@ export interface CreateOptions extends WriteOptions {
   readonly replay?: Replay | undefined
 }
 
+export interface DeleteOptions extends WriteOptions {
+  /** Writes of objects that refer to the deleted one: all of them commit with it, or nothing does. */
+  readonly along?: readonly AlongPermit[]
+}
+
 /** An idempotency key belongs to one caller, on one route. */
 export interface ReplayKey {
   readonly subject: string
@@ -147,8 +152,8 @@ export interface Store {
   create(permit: Permit<'create'>, options?: CreateOptions): Promise<StoredObject>
   /** Durable when it returns. Throws UniqueTaken, TooManyPeople, or StaleObject when the stored version isn't the permit's. */
   update(permit: Permit<'update'>, options?: WriteOptions): Promise<StoredObject>
-  /** Durable when it returns. Throws StaleObject when the stored version isn't the permit's. */
-  delete(permit: Permit<'delete'>, options?: WriteOptions): Promise<void>
+  /** Durable when it returns. Throws StaleObject when a stored version isn't that of its permit. */
+  delete(permit: Permit<'delete'>, options?: DeleteOptions): Promise<void>
   /** 32 random bytes, made on first use, the same for every instance that shares the database. */
   secret(name: string): Promise<Uint8Array>
   /** Rejects if the store can't answer, accepts no writes, or was moved. May write, at most once a second. */

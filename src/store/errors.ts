@@ -8,11 +8,23 @@ class StoreError extends Error {
   }
 }
 
+/** What a name of a field never has: fields that are unique together are named as one. */
+const TOGETHER = '+'
+
+export function togetherName(fields: readonly string[]): string {
+  return fields.join(TOGETHER)
+}
+
 export class UniqueTaken extends StoreError {
+  /** Of fields that are unique together: `togetherName`. */
   readonly field: string
   constructor(field: string) {
     super(`another object has this value in the unique field \`${field}\``)
     this.field = field
+  }
+
+  get fields(): readonly string[] {
+    return this.field.split(TOGETHER)
   }
 }
 

@@ -43,7 +43,7 @@ export interface ObjectReader {
    * The objects whose value of the field another object has too, as an index of unique values compares them. `ids`: the
    * first, sorted, at most `most`. Objects that don't parse are left out.
    */
-  shared(resource: Resource, field: string, most: number): Promise<SharingObjects>
+  shared(resource: Resource, fields: readonly string[], most: number): Promise<SharingObjects>
   /** Objects that belong to none of these resources: their schema is gone. */
   undeclared(resources: Resources): Promise<readonly UndeclaredObjects[]>
   /** Compares the indexes with the rows, where an engine can. */

@@ -12,6 +12,12 @@ function notesWith(route: object): string {
   return json({ ...NOTES, 'x-resource': { routes: [collection, { ...item, ...route }] } })
 }
 
+function withReference(): string {
+  const orders = JSON.parse(read('schemas/orders.json'))
+  const customerId = { ...orders.properties.customerId, 'x-reference': { resource: 'users' } }
+  return json({ ...orders, properties: { ...orders.properties, customerId } })
+}
+
 /** The codes of all problems that operations can answer with. */
 function codesOf({ components }: Document): readonly string[] {
   return Object.values<Document>(components.responses).flatMap(
@@ -41,6 +47,7 @@ describe('the OpenAPI document', () => {
     const full = await wholeDocument(
       shipped({
         'schemas/notes.json': notesWith({ precondition: 'required', sunset: '2030-01-01' }),
+        'schemas/orders.json': withReference(),
         'policies/limits.yaml':
           'body: 100kb\npage: { default: 50, max: 200 }\nlimits:\n  all: { per: address, allow: 9, window: 60s }\n',
         'policies/conditions.yaml': 'fresh: { signedIn: { within: 15m } }\n',

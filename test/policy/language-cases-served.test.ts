@@ -211,6 +211,10 @@ async function answer(one: LanguageCase): Promise<object> {
       abilities: () => {
         throw new Error('nothing asks for them')
       },
+      asked: () => {
+        throw new Error('nothing refers to others')
+      },
+      resources,
       snapshot,
       policy: active,
       at: now,

@@ -112,6 +112,19 @@ const CASES: readonly (readonly [string, Edit, readonly string[]])[] = [
     ['breaking field-read-only /note'],
   ],
   [
+    'a reference, and fields that are unique together',
+    (schema) => {
+      schema.properties.customerId['x-reference'] = { resource: 'users' }
+      schema['x-unique'] = [['customerId', 'note']]
+    },
+    [
+      'breaking data-reference /customerId',
+      'breaking data-unique /customerId',
+      'breaking reference-added /customerId',
+      'breaking unique-added /customerId',
+    ],
+  ],
+  [
     'no filter any more, and a unique field',
     ({ properties }) => {
       delete properties.currency['x-index']
@@ -212,7 +225,22 @@ describe('sallyport schema diff', () => {
       routes[0] = { path: '/api/orders', methods: ['GET'], found: '/api/notes' }
     })
     const moved = JSON.parse((await diff('--format', 'json')).stdout)
-    for (const { changes: told } of [there, back, moved]) for (const { code } of told) found.add(code)
+    await edit(({ properties }) => {
+      properties.note['x-reference'] = { resource: 'users', onDelete: 'null' }
+    })
+    const other = await mkdtemp(join(tmpdir(), 'sallyport-schemas-'))
+    await cp(folder, other, { recursive: true })
+    await edit(({ properties }) => {
+      properties.note['x-reference'].onDelete = 'restrict'
+    })
+    const restricted = JSON.parse((await schemaCommandRun('diff', other, folder, '--format', 'json')).stdout)
+    await edit(({ properties }) => {
+      delete properties.note['x-reference']
+    })
+    const freed = JSON.parse((await schemaCommandRun('diff', other, folder, '--format', 'json')).stdout)
+    await removeFolder(other)
+    for (const { changes: told } of [there, back, moved, restricted, freed])
+      for (const { code } of told) found.add(code)
     await rm(orders())
     for (const { code } of await changes()) found.add(code)
     expect(CHANGE_CODES.map(({ code }) => code).filter((code) => !found.has(code))).to.deep.equal(['resource-added'])

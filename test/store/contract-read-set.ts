@@ -129,6 +129,31 @@ export function describeReadSet(database: () => TestDatabase): void {
     expect(await task()).to.deep.equal({ count: 0 })
   })
 
+  it('deletes an object with all that goes along, or nothing of it', async () => {
+    const { store, task, records } = await opened()
+    for (const id of ['a', 'b', 'c']) await store.create(creation(id, { count: 1 }, 'tasks'))
+    await store.create(membership('m'))
+    const going = [
+      removal('a', 1, 'tasks'),
+      change('b', 1, { count: 2 }, 'tasks', rests(true)),
+      removal('m', 1, 'projects'),
+    ]
+    const stale = [removal('t', 2, 'tasks'), change('c', 2, {}, 'tasks'), removal('c', 1, 'tasks', rests(false))]
+    for (const one of stale) {
+      const done = store.delete(removal('t', 1, 'tasks'), { along: [...going, one], record: 'refused' })
+      expect(await failure(done)).to.be.instanceOf(StaleObject)
+    }
+    expect(await store.list('tasks', ALL)).to.have.length(4)
+    // What one of them rests on goes with another one: all are asked before.
+    const time = '2026-11-30T10:00:00.000Z'
+    await store.delete(removal('t', 1, 'tasks', rests(true)), { along: going, record: 'deleted', time })
+    expect(await task()).to.equal(undefined)
+    expect(await store.get('tasks', 'a')).to.equal(undefined)
+    expect(await store.get('tasks', 'b')).to.deep.include({ version: 2, updatedAt: time, document: { count: 2 } })
+    expect(await store.get('projects', 'm')).to.equal(undefined)
+    expect(await records()).to.deep.equal(['deleted'])
+  })
+
   it('would write where nobody asks again: a permit that rests on nothing is written', async () => {
     const { store, task } = await opened()
     await store.update(change('t', 1, { count: 1 }, 'tasks', { lookups: [] }))

@@ -114,10 +114,10 @@ export function describeReader(database: () => TestDatabase): void {
     ])
     await database().damage?.('c', '{"ownerId":')
     await withReader(async (reader) => {
-      expect(await reader.shared(THINGS, 'status', 10)).to.deep.equal({ count: 4, ids: ['t00', 't02', 't05', 't06'] })
-      expect(await reader.shared(THINGS, 'status', 1)).to.deep.equal({ count: 4, ids: ['t00'] })
-      expect(await reader.shared(THINGS, 'code', 10)).to.deep.equal({ count: 0, ids: [] })
-      expect(await reader.shared(CAPITAL, 'ownerId', 10)).to.deep.equal({ count: 2, ids: ['a', 'b'] })
+      expect(await reader.shared(THINGS, ['status'], 10)).to.deep.equal({ count: 4, ids: ['t00', 't02', 't05', 't06'] })
+      expect(await reader.shared(THINGS, ['status'], 1)).to.deep.equal({ count: 4, ids: ['t00'] })
+      expect(await reader.shared(THINGS, ['code'], 10)).to.deep.equal({ count: 0, ids: [] })
+      expect(await reader.shared(CAPITAL, ['ownerId'], 10)).to.deep.equal({ count: 2, ids: ['a', 'b'] })
     })
   })
 
@@ -130,7 +130,7 @@ export function describeReader(database: () => TestDatabase): void {
       expect([await reader.hasTable(NEW), await reader.hasTable(THINGS)]).to.deep.equal([false, true])
       expect(await reader.count(NEW)).to.equal(0)
       expect(await reader.rows(NEW, { limit: 1 })).to.deep.equal([])
-      expect(await reader.shared(NEW, 'id', 1)).to.deep.equal({ count: 0, ids: [] })
+      expect(await reader.shared(NEW, ['id'], 1)).to.deep.equal({ count: 0, ids: [] })
       expect([...(await reader.existing(NEW, ['a']))]).to.deep.equal([])
     })
   })

@@ -63,6 +63,39 @@ export function describeUniqueFields(open: Open, database: () => TestDatabase): 
     expect((await store.get('things', 't2'))?.document).to.deep.equal({ code: 'y' })
   })
 
+  it('refuses the values that fields have together, where an object has all of them, and names the fields', async () => {
+    const { resources, now } = itemsWith('c')
+    const items = resources.byName.get('items')
+    const together = resourcesOf({
+      ...resource('items', [...(items?.fields.values() ?? []), field('tenant', 'string'), field('name', 'integer')]),
+      uniqueTogether: [['tenant', 'name']],
+    })
+    const { store, seeding } = await database().open({ resources: together, now })
+    await store.create(creation('t1', { tenant: 'a', name: 1 }, 'items'))
+    for (const document of [
+      { tenant: 'a' },
+      { tenant: 'a' },
+      { name: 1 },
+      { tenant: 'b', name: 1 },
+      { tenant: 'a', name: 2 },
+    ])
+      await store.create(creation(`t-${JSON.stringify(document)}-${Math.random()}`, document, 'items'))
+    await store.create(creation('t2', { tenant: null, name: 1 }, 'items'))
+    const taken = { tenant: 'a', name: 1, c: 'x' }
+    for (const write of [store.create(creation('t3', taken, 'items')), store.update(change('t2', 1, taken, 'items'))]) {
+      const error = await failure(write)
+      expect(error).to.be.instanceOf(UniqueTaken)
+      expect((error as UniqueTaken).fields).to.deep.equal(['tenant', 'name'])
+    }
+    await store.update(change('t1', 1, { ...taken, c: 'y' }, 'items'))
+    // The field by itself comes first.
+    const both = await failure(store.create(creation('t4', { tenant: 'a', name: 1, c: 'y' }, 'items')))
+    expect((both as UniqueTaken).field).to.equal('c')
+    expect(await failure(seeding.insert('items', [{ id: 't5', document: taken }]))).to.be.instanceOf(UniqueTaken)
+    await store.delete(removal('t1', 2, 'items'))
+    await store.create(creation('t6', taken, 'items'))
+  })
+
   it('refuses a taken id the same way', async () => {
     const { store } = await open()
     await store.create(creation('t1', {}))
@@ -103,5 +136,20 @@ export function describeUniqueFields(open: Open, database: () => TestDatabase): 
     const outcomes = await Promise.allSettled(racing)
     expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).to.have.length(1)
     expect(await store.list('things', ALL)).to.have.length(1)
+  })
+}
+
+export function describeUniqueTogetherAtOpening(database: () => TestDatabase): void {
+  it('opens no database whose objects share what is declared unique together, and names the fields', async () => {
+    const now = () => new Date()
+    const loose = resourcesOf(resource('items', [field('a', 'string'), field('b', 'string')]))
+    const { store } = await database().open({ resources: loose, now })
+    for (const id of ['t1', 't2']) await store.create(creation(id, { a: 'x', b: 'y' }, 'items'))
+    await store.close()
+    const items = loose.byName.get('items')
+    if (!items) throw new Error('no resource')
+    const strict = resourcesOf({ ...items, uniqueTogether: [['a', 'b']] })
+    const error = await failure(database().open({ resources: strict, now }))
+    expect((error as Error).message).to.match(/`a\+b` of `items` is declared unique/)
   })
 }

@@ -13,8 +13,8 @@ import { describeReadSet } from './contract-read-set.ts'
 import { describeReader } from './contract-reader.ts'
 import { describeRandomRelated, describeRelated } from './contract-related.ts'
 import { describeReplays } from './contract-replays.ts'
-import { describeUniqueFields } from './contract-unique.ts'
-import { Clock, type TestDatabase, type TestEngine } from './engine.ts'
+import { describeUniqueFields, describeUniqueTogetherAtOpening } from './contract-unique.ts'
+import { Clock, type Open, type TestDatabase, type TestEngine } from './engine.ts'
 import { RESOURCES } from './fixture.ts'
 
 export function storeContract(engine: TestEngine): void {
@@ -48,11 +48,16 @@ export function storeContract(engine: TestEngine): void {
     describeMeta(open)
     if (engine.migrates !== false) describeMigrations(open)
     describeClosed(open)
-    if (engine.keeps === 'shared') describeInstances(open)
-    if (engine.keeps === 'shared') describeSharedAttempts(open)
-    if (engine.keeps === 'shared') describeReader(() => database)
+    if (engine.keeps === 'shared') describeKept(open, () => database)
     if (engine.keeps === 'shared' && engine.migrates !== false) describeSharedMigrations(open)
   })
+}
+
+function describeKept(open: Open, database: () => TestDatabase): void {
+  describeInstances(open)
+  describeSharedAttempts(open)
+  describeUniqueTogetherAtOpening(database)
+  describeReader(database)
 }
 
 function describeRandom(engine: TestEngine): void {

@@ -194,6 +194,25 @@ export function permitDelete(
   return issuePermit({ kind: 'delete', resource: resource.name, ...write })
 }
 
+/**
+ * The permit to take away what an object refers to, because that is deleted. The schema declares it (`"onDelete": "null"`),
+ * so no rule is asked.
+ */
+export function permitUnset(
+  resource: Resource,
+  { id, version, document }: StoredObject,
+  fields: ReadonlySet<string>,
+): Permit<'update'> {
+  const kept = Object.entries(document).flatMap(([name, value]): readonly [string, Json][] => {
+    if (!fields.has(name)) return [[name, value]]
+    return resource.fields.get(name)?.reference?.nullable ? [[name, null]] : []
+  })
+  const write = { id, version, document: Object.fromEntries(kept), evidence: NOTHING_ASKED, bounds: [] }
+  return issuePermit({ kind: 'update', resource: resource.name, ...write, readSet: { lookups: [] } })
+}
+
+const NOTHING_ASKED: Evidence = { relations: [], lines: [], fieldsRefused: [], facts: {} }
+
 interface PermittedWrite extends Pick<Proposal, 'faults'> {
   readonly document: Document
   readonly evidence?: Evidence

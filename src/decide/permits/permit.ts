@@ -55,6 +55,16 @@ export function issuePermit<K extends PermitKind>(checked: CheckedWrite<K>): Per
   return Object.freeze(own) as Permit<K>
 }
 
+/** The same permit, which also rests on these look-ups, and on the caller as they saw it. It permits nothing more. */
+export function restingOn<P extends Permit<PermitKind>>(permit: P, { lookups, caller }: ReadSet): P {
+  const { readSet } = permit
+  const all = { lookups: [...readSet.lookups, ...lookups], caller: readSet.caller ?? caller }
+  return Object.freeze({ ...permit, readSet: all })
+}
+
+/** A write that comes with a delete, of an object that referred to the deleted one. */
+export type AlongPermit = Permit<'delete'> | Permit<'update'>
+
 // The object that a permit's write leaves in the store.
 
 /** The object that a create writes. */

@@ -41,6 +41,12 @@ export const SCHEMA_CODES = {
   'default-misfit': "give a default that fits the field's own schema",
   'index-value': 'write `true`, or omit the keyword',
   'index-not-scalar': 'use it only on a field of the type string, number, integer or boolean',
+  'unique-together': 'write lists of fields, like `"x-unique": [["tenantId", "name"]]`',
+  'reference-invalid': 'write `{ "resource": "orders", "onDelete": "restrict" }`, with `restrict`, `null` or `cascade`',
+  'reference-unknown': 'name a resource of these schemas that is stored here',
+  'reference-null':
+    'take the field out of `required`, let its type be `["string", "null"]`, or write another `onDelete`',
+  'reference-cascade': 'give the resource a path of its objects with the method DELETE, or write another `onDelete`',
   'resource-missing': 'add `"x-resource": { "routes": [...] }`',
   'resource-invalid': 'see docs/schemas.md, "Routes"',
   'route-path': 'write a path like `/api/notes` or `/api/notes/{id}`',

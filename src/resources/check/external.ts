@@ -29,7 +29,7 @@ const ABOUT_SEVERAL_FIELDS = [
   'unevaluatedProperties',
 ]
 
-const OF_STORED_FIELDS = ['x-index', 'x-unique', 'default']
+const OF_STORED_FIELDS = ['x-index', 'x-unique', 'x-reference', 'default']
 
 /** `x-resource` must have passed checkXResource. */
 export function checkExternal(file: SchemaFile): readonly Diagnostic[] {
@@ -39,7 +39,7 @@ export function checkExternal(file: SchemaFile): readonly Diagnostic[] {
   const directory = file.resource === DIRECTORY ? ['the resource `users` is the directory, which is stored here'] : []
   return [
     ...directory.map((message) => file.faultAtKey(['x-resource', 'external'], 'external', message)),
-    ...without(file, json, [], ABOUT_SEVERAL_FIELDS),
+    ...without(file, json, [], [...ABOUT_SEVERAL_FIELDS, 'x-unique']),
     ...Object.entries(fieldSchemas(json)).flatMap(([name, schema]) =>
       isObject(schema) ? without(file, schema, ['properties', name], OF_STORED_FIELDS) : [],
     ),

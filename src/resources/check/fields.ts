@@ -1,5 +1,6 @@
 /** Checks the fields of a resource: a closed object, the server's fields, names, required fields and indexes. */
 import type { Diagnostic } from '../../base/diagnostic.ts'
+import { didYouMean } from '../../base/did-you-mean.ts'
 import { isObject } from '../../base/is-object.ts'
 import { type Path, pointerOfPath } from '../../base/json-pointer.ts'
 import { declaredField } from '../load/make-fields.ts'
@@ -24,6 +25,7 @@ export function checkFields(file: SchemaFile): readonly Diagnostic[] {
     ...Object.keys(fields).flatMap((name) => nameFault(file, name)),
     ...allSubschemas(json).flatMap((one) => requiredFaults(file, one)),
     ...Object.keys(fields).flatMap((name) => indexFaults(file, json, name)),
+    ...togetherFaults(file, json),
   ]
 }
 
@@ -80,6 +82,42 @@ function indexFaults(file: SchemaFile, json: JsonObject, name: string): readonly
     const path = ['properties', name, keyword]
     return schema[keyword] !== true ? [] : [...notScalar(file, json, path, name), ...queryNameFault(file, path, name)]
   })
+}
+
+/** `x-unique` at the top of the file: lists of fields. */
+function togetherFaults(file: SchemaFile, json: JsonObject): readonly Diagnostic[] {
+  const declared = json['x-unique']
+  if (declared === undefined) return []
+  const fault = (path: Path, message: string) => file.fault(['x-unique', ...path], 'unique-together', message)
+  if (!Array.isArray(declared) || declared.length === 0 || declared.length > MOST_TOGETHER) {
+    return [fault([], `\`x-unique\` of a file must be a list of 1 to ${MOST_TOGETHER} lists of fields`)]
+  }
+  return declared.flatMap((names: Json, at): readonly Diagnostic[] => {
+    if (
+      !Array.isArray(names) ||
+      names.length < 2 ||
+      names.length > MOST_TOGETHER ||
+      new Set(names).size < names.length
+    ) {
+      return [fault([at], `fields that are unique together must be 2 to ${MOST_TOGETHER} different ones`)]
+    }
+    return names.flatMap((name: Json, i) => {
+      const why = typeof name === 'string' ? togetherFault(json, name) : 'is no name of a field'
+      return why === undefined ? [] : [fault([at, i], `\`${name}\` ${why}`)]
+    })
+  })
+}
+
+/** Each list makes an index, and each field a column. */
+const MOST_TOGETHER = 8
+
+function togetherFault(json: JsonObject, name: string): string | undefined {
+  if (!Object.hasOwn(fieldSchemas(json), name)) {
+    return `is not declared under \`properties\`${didYouMean(name, Object.keys(fieldSchemas(json)))}`
+  }
+  if (SERVER_FIELDS.includes(name)) return 'is different in each object, or the time of a write'
+  const { type, list } = declaredField(json, name)
+  return isScalarType(type) && !list ? undefined : 'has no single value to compare'
 }
 
 function notScalar(file: SchemaFile, json: JsonObject, path: Path, name: string): readonly Diagnostic[] {

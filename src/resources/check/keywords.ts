@@ -35,16 +35,17 @@ const ANYWHERE: ReadonlySet<string> = new Set(
     'allOf anyOf oneOf not if then else',
   ].flatMap((line) => line.split(' ')),
 )
-const ownKeywords = (on: 'file' | 'field') => Object.keys(OWN_KEYWORDS).filter((name) => OWN_KEYWORDS[name]?.on === on)
-const ROOT_ONLY: ReadonlySet<string> = new Set(['$schema', ...ownKeywords('file')])
+const ownKeywords = (on: 'file' | 'field') =>
+  Object.keys(OWN_KEYWORDS).filter((name) => OWN_KEYWORDS[name]?.on.includes(on))
+const OF_FILE: ReadonlySet<string> = new Set(['$schema', ...ownKeywords('file')])
 /**
  * Deeper inside a field, the server would neither apply the default nor refuse a client's value, so the keyword would
  * mislead.
  */
-const FIELD_ONLY: ReadonlySet<string> = new Set(['readOnly', 'default', ...ownKeywords('field')])
+const OF_FIELD: ReadonlySet<string> = new Set(['readOnly', 'default', ...ownKeywords('field')])
 
 /** All keywords that a schema may use; docs/schemas.md explains each. */
-export const KEYWORDS: ReadonlySet<string> = new Set([...ANYWHERE, ...ROOT_ONLY, ...FIELD_ONLY])
+export const KEYWORDS: ReadonlySet<string> = new Set([...ANYWHERE, ...OF_FILE, ...OF_FIELD])
 
 export function checkKeywords(file: SchemaFile): readonly Diagnostic[] {
   if (!isObject(file.json)) return []
@@ -77,8 +78,10 @@ export function withoutConsequences({ json }: SchemaFile, faults: readonly Diagn
 function keywordFaults(file: SchemaFile, path: Path, value: Json): readonly Diagnostic[] {
   const keyword = String(path.at(-1))
   if (ANYWHERE.has(keyword)) return []
-  if (ROOT_ONLY.has(keyword)) return path.length === 1 ? [] : [misplaced(file, path, 'at the top of the file')]
-  if (!FIELD_ONLY.has(keyword)) {
+  const [onFile, onField] = [OF_FILE.has(keyword), OF_FIELD.has(keyword)]
+  if (onFile && path.length === 1) return []
+  if (onFile && !onField) return [misplaced(file, path, 'at the top of the file')]
+  if (!onField) {
     const meant = didYouMean(keyword, KEYWORDS)
     return [file.faultAtKey(path, 'keyword-unknown', `the keyword \`${keyword}\` is not supported${meant}`)]
   }

@@ -145,6 +145,7 @@ export const WITHOUT_EFFECT = [
   'x-resource',
   'x-index',
   'x-unique',
+  'x-reference',
 ]
 
 /** Keywords that samples and comparisons take apart. */

@@ -50,7 +50,7 @@ export function storedFit(old: Resource | undefined, next: Resource | undefined)
   try {
     const gaps = gapsBetween(storedIn(old), { root: next.schema, schema: next.schema }, budget)
     const reasons = gaps.map((gap) => reasonFor(gap, old, next))
-    return fitOf([...reasons, ...newlyUnique(old, next, budget)])
+    return fitOf([...reasons, ...newlyAboutOthers(old, next, budget)])
   } catch (error) {
     if (error instanceof TooLarge) return fitOf([TOO_LARGE])
     throw error
@@ -135,20 +135,45 @@ function misfitOf({ examples }: Gap, old: Resource, next: Resource): Misfit | un
   return undefined
 }
 
-/** The values of one object never break it: two objects may have the same value. */
-function newlyUnique(old: Resource, next: Resource, budget: Budget): readonly FitReason[] {
-  const fields = [...next.fields.values()].filter(({ name, unique }) => unique && old.fields.get(name)?.unique !== true)
-  return fields.flatMap(({ name }): readonly FitReason[] => {
-    const having = { type: 'object', required: [name] }
+/** What the values of one object never break by themselves: other objects have the same, or are not there. */
+function newlyAboutOthers(old: Resource, next: Resource, budget: Budget): readonly FitReason[] {
+  return rulesAboutOthers(old, next).flatMap(({ required, ...reason }): readonly FitReason[] => {
+    const having = { type: 'object', required: [...required] }
     const found = take([...storedIn(old), { root: {}, schema: having }], 1, { budget, depth: 0 })
     if (found.complete && found.values.length === 0) return []
     const example = found.values.find((value) => isObject(value) && old.validate(value as Representation).length === 0)
-    const about = { code: 'unique-added', field: name, path: [name], keyword: 'x-unique' } as const
-    const message = 'must have another value in each object'
-    return example === undefined
-      ? [{ ...about, verdict: 'unknown', message }]
-      : [{ ...about, verdict: 'may not fit', message, example: example as Representation }]
+    const [field = ''] = required
+    const about = { ...reason, field, path: [field] } as const
+    if (example === undefined) return [{ ...about, verdict: 'unknown' }]
+    return [{ ...about, verdict: 'may not fit', example: example as Representation }]
   })
+}
+
+interface RuleAboutOthers extends Pick<FitReason, 'code' | 'keyword' | 'message'> {
+  /** It is about objects that have all of these fields. */
+  readonly required: readonly string[]
+}
+
+/** Those that the old schema doesn't have. */
+function rulesAboutOthers(old: Resource, next: Resource): readonly RuleAboutOthers[] {
+  const fields = [...next.fields.values()].map((field) => ({ ...field, before: old.fields.get(field.name) }))
+  const alone = fields.filter(({ unique, before }) => unique && before?.unique !== true)
+  const before = (old.uniqueTogether ?? []).map(sortedText)
+  const together = (next.uniqueTogether ?? []).filter((names) => !before.includes(sortedText(names)))
+  const message = 'must have another value in each object'
+  return [
+    ...alone.map(({ name }) => ({ code: 'unique-added', keyword: 'x-unique', message, required: [name] }) as const),
+    ...together.map((required) => ({ code: 'unique-added', keyword: 'x-unique', message, required }) as const),
+    ...fields.flatMap(({ name, reference, before: was }): readonly RuleAboutOthers[] => {
+      if (!reference || was?.reference?.resource === reference.resource) return []
+      const names = `must name an object of \`${reference.resource}\``
+      return [{ code: 'reference-added', keyword: 'x-reference', message: names, required: [name] }]
+    }),
+  ]
+}
+
+function sortedText(names: readonly string[]): string {
+  return names.toSorted().join()
 }
 
 // Why stored objects may not fit: stable codes, by the keyword of the new schema.
@@ -166,6 +191,7 @@ export type FitCode =
   | 'items-distinct'
   | 'rule-changed'
   | 'unique-added'
+  | 'reference-added'
   | 'too-large'
 
 const BOUNDS = [

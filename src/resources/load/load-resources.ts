@@ -11,11 +11,12 @@ import { checkFields, checkReferences } from '../check/fields.ts'
 import { checkKeywords, withoutConsequences } from '../check/keywords.ts'
 import { checkMetaSchema, checkXResource } from '../check/meta-schema.ts'
 import { checkPatterns } from '../check/patterns.ts'
+import { checkReferenceForms, checkReferredResources } from '../check/references.ts'
 import { checkClashes, checkRoutes } from '../check/routes.ts'
 import type { Resource, Resources } from '../resource.ts'
 import { faultAt, type JsonObject, parseSchemaFile, type SchemaFile, type SourceText } from '../schema/schema-file.ts'
 import { createSchemaCompiler, type SchemaCompiler } from '../validate/compile-schema.ts'
-import { makeFields } from './make-fields.ts'
+import { makeFields, referencesIn, uniqueTogetherIn } from './make-fields.ts'
 import { canonicalItemPath, declaredActions, isExternal, makeActions, makeRoutes } from './make-routes.ts'
 
 /** The resources of all `*.json` files of a directory, and the built-in ones. Throws FileError. */
@@ -69,7 +70,7 @@ function assemble(sources: readonly SourceText[], unread: readonly Diagnostic[])
 function schemaFaults(file: SchemaFile, compiler: SchemaCompiler): readonly Diagnostic[] {
   const invalid = checkMetaSchema(file)
   if (invalid.length > 0) return invalid
-  const checks = [checkKeywords, checkReferences, checkPatterns, checkFields]
+  const checks = [checkKeywords, checkReferences, checkPatterns, checkFields, checkReferenceForms]
   const faults = withoutConsequences(
     file,
     checks.flatMap((check) => check(file)),
@@ -80,19 +81,28 @@ function schemaFaults(file: SchemaFile, compiler: SchemaCompiler): readonly Diag
 function routeFaults(files: readonly SchemaFile[]): readonly Diagnostic[] {
   const invalid = files.flatMap((file) => withoutConsequences(file, checkXResource(file)))
   const readable = files.filter((file) => checkXResource(file).length === 0)
-  return [...invalid, ...readable.flatMap(checkRoutes), ...readable.flatMap(checkExternal), ...checkClashes(readable)]
+  return [
+    ...invalid,
+    ...readable.flatMap(checkRoutes),
+    ...readable.flatMap(checkExternal),
+    ...checkClashes(readable),
+    ...checkReferredResources(readable),
+  ]
 }
 
 function makeResource(file: SchemaFile, compiler: SchemaCompiler): Resource {
   const external = isExternal(file)
   const routes = makeRoutes(file)
+  const fields = makeFields(file.json as JsonObject)
   const canonical = external ? undefined : canonicalItemPath(routes)
   return Object.freeze({
     name: file.resource,
     builtIn: false,
     ...(external && { external }),
     schema: file.json as JsonObject,
-    fields: makeFields(file.json as JsonObject),
+    fields,
+    ...referencesIn(fields),
+    ...uniqueTogetherIn(file.json as JsonObject),
     routes,
     actions: makeActions(routes, declaredActions(file)),
     ...(canonical === undefined ? {} : { canonicalItemPath: canonical }),

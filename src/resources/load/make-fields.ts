@@ -1,6 +1,6 @@
 /** The fields that a schema declares: their types for policies and stores, which compare values. */
 import { isObject } from '../../base/is-object.ts'
-import type { Field, FieldType, Json } from '../resource.ts'
+import type { Field, FieldType, Json, OnDelete, Resource } from '../resource.ts'
 import type { JsonObject } from '../schema/schema-file.ts'
 import { fieldSchemas, followReferences } from '../schema/subschemas.ts'
 
@@ -10,6 +10,20 @@ export function makeFields(json: JsonObject): ReadonlyMap<string, Field> {
   return new Map(names.map((name) => [name, Object.freeze(declaredField(json, name))]))
 }
 
+/** `x-reference` of fields. */
+export function referencesIn(fields: ReadonlyMap<string, Field>): Pick<Resource, 'references'> {
+  const references = [...fields.values()].flatMap(({ name, reference }) =>
+    reference ? [{ field: name, reference }] : [],
+  )
+  return references.length === 0 ? {} : { references }
+}
+
+/** `x-unique` at the top of the file. */
+export function uniqueTogetherIn(json: JsonObject): Pick<Resource, 'uniqueTogether'> {
+  const declared = json['x-unique']
+  return Array.isArray(declared) ? { uniqueTogether: deepFreeze(declared) as readonly (readonly string[])[] } : {}
+}
+
 export function declaredField(json: JsonObject, name: string): Field {
   const declared = fieldSchemas(json)[name]
   const own = isObject(declared) ? declared : {}
@@ -17,6 +31,7 @@ export function declaredField(json: JsonObject, name: string): Field {
     name,
     ...typeOf(json, own),
     ...timeOf(json, name, own),
+    ...referenceOf(json, own),
     ...listedOf(json, own),
     readOnly: own.readOnly === true,
     indexed: own['x-index'] === true,
@@ -38,6 +53,15 @@ function timeOf(root: JsonObject, name: string, field: JsonObject): Pick<Field, 
   const schema = followReferences(root, field)
   const time = isObject(schema) && schema.format === 'date-time'
   return time || name === 'createdAt' || name === 'updatedAt' ? { time: true } : {}
+}
+
+function referenceOf(root: JsonObject, field: JsonObject): Pick<Field, 'reference'> {
+  const declared = field['x-reference']
+  if (!isObject(declared) || typeof declared.resource !== 'string') return {}
+  const schema = followReferences(root, field)
+  const types = isObject(schema) && Array.isArray(schema.type) ? schema.type : []
+  const onDelete = (declared.onDelete ?? 'restrict') as OnDelete
+  return { reference: Object.freeze({ resource: declared.resource, onDelete, nullable: types.includes('null') }) }
 }
 
 function listedOf(root: JsonObject, field: JsonObject): Pick<Field, 'oneOf'> {

@@ -112,6 +112,7 @@ export function recordOf(request: RequestFacts): DecisionRecord {
     fieldsRefused: evidence?.fieldsRefused.length ? evidence.fieldsRefused : undefined,
     can: canOf(request),
     facts: evidence?.facts,
+    along: outcome?.along?.told,
     asked: outcome?.asked,
     searched: outcome?.searched,
     status: answeredStatus(request),
@@ -172,7 +173,8 @@ export function createWrites(store: Store, state: Writable<RequestState>): Write
     create: (permit, outcome, { time, replay }) =>
       commit(outcome, (line) => store.create(permit, { time, record: line, replay })),
     update: (permit, outcome, { time }) => commit(outcome, (line) => store.update(permit, { time, record: line })),
-    delete: (permit, outcome) => commit(outcome, (line) => store.delete(permit, { record: line })),
+    delete: (permit, outcome) =>
+      commit(outcome, (line) => store.delete(permit, { record: line, along: outcome.along?.permits ?? [] })),
     record,
     committed,
   }

@@ -27,8 +27,11 @@ export function problemOf(error: unknown, caller: Caller | undefined): Problem {
   if (error instanceof Problem) return error
   if (error instanceof Refused) return refusalProblem(error, caller)
   if (error instanceof UniqueTaken) {
-    const errors = [{ pointer: `/${error.field}`, detail: 'is taken by another object', code: 'unique' }]
-    return new Problem('unique-taken', 'Another object already has this value; send a different one.', {
+    const { fields } = error
+    const detail = fields.length === 1 ? 'is taken by another object' : 'is taken by another object, with the others'
+    const errors = fields.map((field) => ({ pointer: `/${field}`, detail, code: 'unique' }))
+    const what = fields.length === 1 ? 'this value' : 'these values together'
+    return new Problem('unique-taken', `Another object already has ${what}; send a different one.`, {
       cause: error,
       errors,
     })

@@ -41,7 +41,11 @@ export async function makeDocument(access: Access, resources: Resources, origin:
       routeMethod,
       part: {
         operationId: ids(routeMethod),
-        ...operationPart(routeMethod, { origin, access, schemas: own, components }, nobody.offers(routeMethod)),
+        ...operationPart(
+          routeMethod,
+          { origin, access, resources, schemas: own, components },
+          nobody.offers(routeMethod),
+        ),
       },
     }
   })

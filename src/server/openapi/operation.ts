@@ -52,6 +52,7 @@ export function operationPart(routeMethod: RouteMethod, describing: Describing, 
     stepUp,
     origin: describing.origin,
     snapshot: describing.access.snapshot,
+    resources: describing.resources,
   })
   if (gateway) return gatewayOperation(routeMethod, gateway, describing, { codes, headers })
   const patches = endpoint.operation === 'update'

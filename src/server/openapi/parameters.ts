@@ -2,7 +2,7 @@
 
 import type { RouteMethod } from '../../decide/callers-and-routes.ts'
 import type { Limits } from '../../decide/policy.ts'
-import type { Field } from '../../resources/resource.ts'
+import type { Field, Resources } from '../../resources/resource.ts'
 import { type Access, fieldsShown } from './access.ts'
 import type { Components, Part } from './components.ts'
 import type { ResourceSchemas } from './resource-schemas.ts'
@@ -13,6 +13,7 @@ export type PolicyOrigin = 'folder' | 'published'
 export interface Describing {
   readonly origin: PolicyOrigin
   readonly access: Access
+  readonly resources: Resources
   readonly schemas: ResourceSchemas
   readonly components: Components
 }

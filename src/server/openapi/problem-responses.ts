@@ -6,7 +6,8 @@ import { USERS } from '../../decide/policy.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import { FILTER_PATH } from '../../resources/built-in/access.ts'
 import { POLICY_PATH } from '../../resources/built-in/policy-questions.ts'
-import type { Operation } from '../../resources/resource.ts'
+import { referringTo } from '../../resources/references.ts'
+import type { Operation, Resources } from '../../resources/resource.ts'
 import { type Components, type Part, pascal } from './components.ts'
 import { type HeaderName, type Headers, headersPart, joinHeaders } from './headers.ts'
 import type { PolicyOrigin } from './parameters.ts'
@@ -208,11 +209,12 @@ interface Possible {
   readonly stepUp: boolean
   readonly origin: PolicyOrigin
   readonly snapshot: Pick<Snapshot, 'roleGuarantees'>
+  readonly resources: Resources
 }
 
 export function possibleProblems(
   routeMethod: RouteMethod,
-  { stepUp, origin, snapshot }: Possible,
+  { stepUp, origin, snapshot, resources }: Possible,
 ): readonly ProblemCode[] {
   const { route, endpoint, resource } = routeMethod
   const codes = new Set<ProblemCode>(ANYWHERE)
@@ -230,15 +232,28 @@ export function possibleProblems(
   add(route.path === FILTER_PATH && endpoint.operation === 'create', 'filter-unsayable')
   add(route.kind === 'caller' && resource.builtIn && endpoint.operation === 'delete', 'session-not-found')
   add(route.path === '/readyz' && endpoint.operation === 'read', 'not-ready')
-  const unique = [...resource.fields.values()].some((field) => field.unique)
-  add(concernsObject(routeMethod) && unique && WRITING.includes(endpoint.operation), 'unique-taken')
-  const gives = concernsObject(routeMethod) && resource.name === USERS && resource.fields.has('roles')
-  const { apart, atMost } = snapshot.roleGuarantees
-  add(gives && WRITING.includes(endpoint.operation) && apart.length > 0, 'roles-apart')
-  add(gives && WRITING.includes(endpoint.operation) && atMost.length > 0, 'too-many-with-role')
+  if (concernsObject(routeMethod)) add(true, ...problemsOfWrites(routeMethod, { snapshot, resources }))
   add(route.precondition === 'required' && CHANGING.includes(endpoint.operation) && !redirects, 'precondition-required')
   add(route.lifecycle?.sunsetAt !== undefined, 'gone')
   add(origin === 'published', ...WITH_VERSIONS)
   add(stepUp, 'step-up-required')
   return [...codes]
+}
+
+/** What else keeps an object from being written. */
+function problemsOfWrites(
+  { endpoint: { operation }, resource }: RouteMethod,
+  { snapshot, resources }: Pick<Possible, 'snapshot' | 'resources'>,
+): readonly ProblemCode[] {
+  if (operation === 'delete') return referringTo(resources, resource.name).length > 0 ? ['referenced'] : []
+  if (!WRITING.includes(operation)) return []
+  const { apart, atMost } = snapshot.roleGuarantees
+  const gives = resource.name === USERS && resource.fields.has('roles')
+  const isUnique = resource.uniqueTogether !== undefined || [...resource.fields.values()].some(({ unique }) => unique)
+  return [
+    ...(isUnique ? (['unique-taken'] as const) : []),
+    ...(resource.references !== undefined ? (['reference-missing'] as const) : []),
+    ...(gives && apart.length > 0 ? (['roles-apart'] as const) : []),
+    ...(gives && atMost.length > 0 ? (['too-many-with-role'] as const) : []),
+  ]
 }

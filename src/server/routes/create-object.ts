@@ -14,6 +14,7 @@ import type { Kept } from '../../store/contract.ts'
 import { claimOf, once } from '../idempotency/idempotency-key.ts'
 import { refuseUnmet } from './entity-tag.ts'
 import type { HandledRequest, Outcome, Services } from './handler.ts'
+import { withReferences } from './references.ts'
 
 /**
  * A repeat is proposed, permitted and checked against the preconditions like the first request. Only then is it
@@ -41,8 +42,9 @@ export async function createObject(
   const { evidence } = permit
   const create = async () => {
     const object = createdObject(permit, time)
+    const resting = resource.references ? await withReferences(services, request, permit) : permit
     const outcome = created(services, request, { object, shown: await ask(decision.show(object), permit), evidence })
-    return writes().create(permit, outcome, { time, replay: claim })
+    return writes().create(resting, outcome, { time, replay: claim })
   }
   if (!claim) return create()
   const replay = ({ object }: Kept) => replayed(services, request, decision, { object, evidence })

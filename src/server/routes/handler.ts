@@ -7,12 +7,13 @@ import type { Decision } from '../../decide/decision.ts'
 import type { Evidence } from '../../decide/evidence.ts'
 import type { Steps } from '../../decide/facts.ts'
 import type { Abilities } from '../../decide/grants/abilities.ts'
-import type { Permit } from '../../decide/permits/permit.ts'
+import type { AlongPermit, Permit } from '../../decide/permits/permit.ts'
+import type { AskedBy } from '../../decide/permits/references.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
-import type { AskedRecord, SearchRecord } from '../../decision-log/decision-record.ts'
+import type { AskedRecord, DecisionRecord, SearchRecord } from '../../decision-log/decision-record.ts'
 import type { SignIn } from '../../identity/sign-in/sign-in.ts'
 import type { ActivePolicy } from '../../policy/live/active-policy.ts'
-import type { Json, Method, Resource, Route } from '../../resources/resource.ts'
+import type { Json, Method, Resource, Resources, Route } from '../../resources/resource.ts'
 import type { Replay, Store } from '../../store/contract.ts'
 import type { AccessParts } from '../authzen/pep.ts'
 import type { UnreadAnswers } from '../http/unread-answers.ts'
@@ -38,7 +39,7 @@ export interface Health {
 }
 
 export interface Services {
-  readonly store: Pick<Store, 'list' | 'get' | 'count' | 'kept'>
+  readonly store: Pick<Store, 'list' | 'get' | 'count' | 'kept' | 'lookup'>
   readonly unread: Pick<UnreadAnswers, 'refuse'>
   /** The idempotency keys of running requests. */
   readonly inFlight: InFlight
@@ -79,6 +80,9 @@ export interface HandledRequest {
   /** Aborts when the client is gone before its answer; made when it is first asked for. */
   readonly gone: () => AbortSignal
   readonly ask: AskFacts
+  /** Who asks, and when: for questions about other objects. */
+  readonly asked: () => AskedBy
+  readonly resources: Resources
   /** What this caller can do with objects of the resource. */
   readonly abilities: () => Abilities | Promise<Abilities>
   /** The path's `{id}`, as sent. */
@@ -94,6 +98,12 @@ export interface HandledRequest {
   readonly at: number
 }
 
+/** What is written with a delete: permits for the store, and what the decision record tells of them. */
+export interface WrittenAlong {
+  readonly permits: readonly AlongPermit[]
+  readonly told: NonNullable<DecisionRecord['along']>
+}
+
 export interface Outcome {
   readonly status: 200 | 201 | 204 | 301 | 302 | 304 | 307 | 308
   readonly headers: Readonly<Record<string, string>>
@@ -105,6 +115,8 @@ export interface Outcome {
   readonly evidence?: Evidence
   /** The id of the created object. */
   readonly objectId?: string
+  /** What else was written, because it referred to the deleted object; for the decision record. */
+  readonly along?: WrittenAlong
   /** The questions of another service, for the decision record. */
   readonly asked?: readonly AskedRecord[]
   /** A search of another service, for the decision record. */

@@ -179,6 +179,8 @@ function requestOf({ state, method, res }: Parameters<RouteHandler>[0], gate: Ha
     caller,
     address,
     gone: () => clientGone(res),
+    asked: () => questionAsked(gate, policy, accepted),
+    resources: gate.resources,
     ask: (steps, written) => askFacts(gate, accepted, steps, written),
     abilities: () =>
       inTurn(

@@ -11,6 +11,7 @@ import { successStatus } from '../../resources/routing/success-status.ts'
 import { refuseUnmet } from './entity-tag.ts'
 import type { HandledRequest, Outcome, Services } from './handler.ts'
 import { applyJsonPatch, fieldsOf, type PatchOperation } from './json-patch.ts'
+import { withReferences, withReferring } from './references.ts'
 
 export async function replaceObject(
   services: Services,
@@ -57,7 +58,7 @@ export async function patchObject(
   return writeProposal(services, request, decision, proposePatched(resource, applied.after, { before, named, read }))
 }
 
-/** Throws Problem precondition-required or precondition-failed, or what the store throws. */
+/** Throws Problem precondition-required, precondition-failed or referenced, or what the store throws. */
 export async function deleteObject(
   services: Services,
   request: HandledRequest,
@@ -65,7 +66,9 @@ export async function deleteObject(
 ): Promise<Outcome> {
   const permit = decision.permit()
   refuseUnmet(services.tags, request, { resource: request.resource.name, object: decision.object })
-  return request.writes().delete(permit, { status: successStatus('delete'), headers: {}, body: undefined })
+  const { permit: whole, along } = await withReferring(services, request, permit)
+  const outcome = { status: successStatus('delete'), headers: {}, body: undefined } as const
+  return request.writes().delete(whole, along ? { ...outcome, along } : outcome)
 }
 
 /**
@@ -98,8 +101,12 @@ async function writeProposal(
   const isBlind = [...proposal.named].some((name) => !decision.readable.has(name))
   if (!isBlind && sameJson(permit.document, decision.object.document)) return outcomeOf(decision.object)
   const time = services.now().toISOString()
+  const { object, readable } = decision
+  const before = { document: object.document, named: proposal.named, readable }
+  const refers = request.resource.references !== undefined
+  const resting = refers ? await withReferences(services, request, permit, before) : permit
   const outcome = await outcomeOf(updatedObject(permit, decision.object, time), permit)
-  return request.writes().update(permit, outcome, { time })
+  return request.writes().update(resting, outcome, { time })
 }
 
 /**

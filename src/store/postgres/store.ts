@@ -2,12 +2,19 @@
 
 import { LRUCache } from 'lru-cache'
 import type { Lookup } from '../../decide/conditions/condition.ts'
-import { createdObject, type Permit, type PermitKind, updatedObject } from '../../decide/permits/permit.ts'
+import {
+  createdObject,
+  type Permit,
+  type PermitKind,
+  type ReadSet,
+  updatedObject,
+} from '../../decide/permits/permit.ts'
 import { USERS } from '../../decide/policy.ts'
 import type { StoredObject } from '../../resources/object.ts'
 import type {
   Counted,
   CreateOptions,
+  DeleteOptions,
   Kept,
   ListedObject,
   ObjectQuery,
@@ -28,6 +35,7 @@ import { objectRow } from '../sql/objects.ts'
 import { getOrFail } from '../sql/opened.ts'
 import { withinBounds } from '../sql/people-with-role.ts'
 import { done, type Row, type SqlEngine, type Statement, type Work } from '../sql/statement.ts'
+import { writeAlong } from '../sql/write-along.ts'
 import { WriteProbe } from '../sql/write-probe.ts'
 import type { Connections } from './connections/connections.ts'
 import type { Gathered } from './connections/gathered.ts'
@@ -225,12 +233,34 @@ export class PostgresStore implements Store {
     return updatedObject(permit, { createdAt: String(row[0]) }, updatedAt)
   }
 
-  async delete(permit: Permit<'delete'>, options: WriteOptions = {}): Promise<void> {
+  async delete(permit: Permit<'delete'>, options: DeleteOptions = {}): Promise<void> {
     const { objects } = tableOf(this.#engine, permit.resource)
     const { id, version } = permit
-    const deleting = () => single(objects.delete(id, version, this.#beside(permit, options)))
-    const [row] = await this.#write(objects, permit, deleting)
+    const deleting = () => objects.delete(id, version, this.#beside(permit, options))
+    if (options.along?.length) return this.#deleteAlong(permit, options, deleting)
+    const [row] = await this.#write(objects, permit, () => single(deleting()))
     if (!row) throw new StaleObject()
+  }
+
+  /** In a transaction of its own. All permits are asked first: one write may change what another one rests on. */
+  #deleteAlong(permit: Permit<'delete'>, options: DeleteOptions, deleting: () => Statement): Promise<void> {
+    const { along = [] } = options
+    const { writer } = this.#engine.connections
+    const objectsOf = (resource: string) => tableOf(this.#engine, resource).objects
+    const parts = { dialect: DIALECT, objectsOf, time: this.#timeOf(options) }
+    const refuseChanged = (readSet: ReadSet) => this.#refuseChanged(readSet)
+    const work = function* (): Work<void> {
+      for (const { readSet } of [permit, ...along]) yield* refuseChanged(readSet)
+      yield* writeAlong(along, parts)
+      if ((yield deleting()).length === 0) throw new StaleObject()
+    }
+    return answering(() => writer.transaction((ask) => done(work(), ask)))
+  }
+
+  *#refuseChanged(readSet: ReadSet): Work<void> {
+    if (readSet.lookups.length === 0 && !readSet.caller) return
+    const [row] = yield statement((to) => `select ${unchangedSql(readSet, this.#tables(), to)}`)
+    if (row?.[0] !== true) throw new StaleObject()
   }
 
   secret(name: string): Promise<Uint8Array> {
@@ -276,9 +306,13 @@ export class PostgresStore implements Store {
     return answering(() => objects.writing(() => writer.transaction((ask) => done(counted(), ask))))
   }
 
-  #beside({ readSet }: Permit<PermitKind>, { record }: WriteOptions): Beside {
-    const tables = { tableOf: this.#queriedOf, users: this.#engine.tables.get(USERS)?.objects }
-    return { allowed: (to) => unchangedSql(readSet, tables, to), record }
+  #beside({ readSet }: Permit<PermitKind>, { record, along }: DeleteOptions): Beside {
+    // What comes along has been written by then, and perhaps was what the permit rests on: it was asked before.
+    return { allowed: along?.length ? () => 'true' : (to) => unchangedSql(readSet, this.#tables(), to), record }
+  }
+
+  #tables() {
+    return { tableOf: this.#queriedOf, users: this.#engine.tables.get(USERS)?.objects }
   }
 
   /** PostgreSQL names the value that it meets first, whatever the order of the fields. */

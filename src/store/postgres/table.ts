@@ -1,7 +1,7 @@
 /** The statements of one resource's objects. A write is one statement, which changes everything or nothing. */
 
 import type { ReadSet } from '../../decide/permits/permit.ts'
-import { isScalar, type StoredObject } from '../../resources/object.ts'
+import { isScalar, type Scalar, type StoredObject } from '../../resources/object.ts'
 import type { Replay } from '../contract.ts'
 import { StaleObject, UniqueTaken } from '../errors.ts'
 import { forgottenAt } from '../sql/idempotency-keys.ts'
@@ -227,10 +227,11 @@ export class ObjectTable implements SqlObjects {
   /** The id if it is taken, or the first unique field whose value another object has; otherwise NULL. */
   takenSql({ id, version, document }: Pick<StoredObject, 'id' | 'version' | 'document'>, to: Parameters): string {
     const own = encodeText(id)
-    const fields = this.#plan.unique.flatMap(({ field }) => {
-      const value = Object.hasOwn(document, field) ? document[field] : undefined
-      if (!isScalar(value)) return []
-      const isSame = `${keySql(field, 'o.')} = ${to.bind(keyOf(value))} and o.id <> ${to.bind(own)}`
+    const fields = this.#plan.unique.flatMap(({ field, fields: names }) => {
+      const values = names.map((name) => (Object.hasOwn(document, name) ? document[name] : undefined)).filter(isScalar)
+      if (values.length < names.length) return []
+      const same = names.map((name, at) => `${keySql(name, 'o.')} = ${to.bind(keyOf(values[at] as Scalar))}`)
+      const isSame = `${same.join(' and ')} and o.id <> ${to.bind(own)}`
       return [`when exists (select 1 from ${this.name} as o where ${isSame}) then ${quoteText(field)}`]
     })
     // A new object has the version 1.

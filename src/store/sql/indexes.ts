@@ -12,6 +12,8 @@ export type IndexKey = Pick<SortKey, 'field' | 'by'>
 export interface IndexPlan {
   /** Fields that are compared by their only value; none is the server's. */
   readonly values: readonly { readonly field: string; readonly unique: boolean }[]
+  /** The fields whose values no two objects have together. */
+  readonly together: readonly (readonly string[])[]
   /** Fields whose instants lists are sorted by. */
   readonly times: readonly string[]
   /** Fields that find related objects: unique fields, and fields that relations compare. */
@@ -21,10 +23,11 @@ export interface IndexPlan {
 }
 
 /**
- * `compared`: further fields to index, those that relations compare. A list can't be indexed by one value. Throws for a
- * unique field whose values can't be compared.
+ * `byRelations`: further fields to index, those that relations compare. A field that refers to objects finds the
+ * referring ones. A list can't be indexed by one value. Throws for a unique field whose values can't be compared.
  */
-export function planIndexes(resource: Resource, compared: readonly string[]): IndexPlan {
+export function planIndexes(resource: Resource, byRelations: readonly string[]): IndexPlan {
+  const compared = [...new Set([...byRelations, ...(resource.references ?? []).map(({ field }) => field)])]
   const wanted = [...resource.fields.values()].filter((field) => {
     return !SERVER_FIELDS.has(field.name) && (field.indexed || field.unique || compared.includes(field.name))
   })
@@ -35,7 +38,7 @@ export function planIndexes(resource: Resource, compared: readonly string[]): In
   const driving = new Set(
     values.filter(({ field, unique }) => unique || compared.includes(field)).map(({ field }) => field),
   )
-  return { ...plan, driving, orders: planOrders(resource, compared, plan) }
+  return { ...plan, together: resource.uniqueTogether ?? [], driving, orders: planOrders(resource, compared, plan) }
 }
 
 /**
@@ -104,7 +107,7 @@ function* createUnique({ resource, breaksUnique }: IndexedTable, field: string, 
     yield sql(text)
   } catch (error) {
     if (!breaksUnique(error)) throw error
-    const what = `the field \`${field}\` of \`${resource}\` is declared unique, but stored objects share a value`
+    const what = `\`${field}\` of \`${resource}\` is declared unique, but stored objects share a value`
     throw new UnfitDatabase(`${what}: give them different values, or remove the declaration`, { cause: error })
   }
 }

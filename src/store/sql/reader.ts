@@ -64,8 +64,8 @@ export function sqlReader(engine: ReaderEngine): SqlReader {
         new Set(),
       )
     },
-    shared: (resource, field, most) =>
-      readIn(resource, (table) => shared(table, { field, most }, engine), { count: 0, ids: [] }, readLong),
+    shared: (resource, fields, most) =>
+      readIn(resource, (table) => shared(table, { fields, most }, engine), { count: 0, ids: [] }, readLong),
     undeclared: (resources) => {
       const declared = new Set(storedResources(resources).map(nameOf))
       return readLong(() => undeclared(declared, engine))
@@ -128,14 +128,17 @@ function* rows(table: string, { after, limit, bytes }: RowPage, engine: ReaderEn
 
 function* shared(
   table: string,
-  { field, most }: { readonly field: string; readonly most: number },
+  { fields, most }: { readonly fields: readonly string[]; readonly most: number },
   { dialect, valueSql }: ReaderEngine,
 ): Work<SharingObjects> {
-  const value = valueSql(field)
-  const twice = `with twice as (select ${value} as value, count(*) as n from ${table} as o
-    where ${value} is not null group by 1 having count(*) > 1)`
+  const values = fields.map(valueSql)
+  const names = values.map((_, at) => `v${at}`)
+  const have = values.map((value) => `${value} is not null`).join(' and ')
+  const selected = values.map((value, at) => `${value} as ${names[at]}`).join()
+  const twice = `with twice as (select ${selected}, count(*) as n from ${table} as o
+    where ${have} group by ${names.map((_, at) => at + 1).join()} having count(*) > 1)`
   const [sharing] = yield sql(`${twice} select coalesce(sum(n), 0) from twice`)
-  const those = `${value} in (select value from twice) order by id limit cast($1 as bigint)`
+  const those = `(${values.join()}) in (select ${names.join()} from twice) order by id limit cast($1 as bigint)`
   const ids = yield* idsIn(sql(`${twice} select id from ${table} as o where ${those}`, most), dialect)
   return { count: Number(sharing?.[0]), ids: [...ids] }
 }

@@ -13,6 +13,7 @@ import type { StoredObject } from '../../resources/object.ts'
 import type {
   Counted,
   CreateOptions,
+  DeleteOptions,
   Kept,
   ListedObject,
   ObjectQuery,
@@ -32,6 +33,7 @@ import { getOrFail } from '../sql/opened.ts'
 import { addRecord } from '../sql/outbox.ts'
 import { withinBounds } from '../sql/people-with-role.ts'
 import { type SqlEngine, sql, type Work } from '../sql/statement.ts'
+import { writeAlong } from '../sql/write-along.ts'
 import { WriteProbe } from '../sql/write-probe.ts'
 import type { GroupCommits } from './commits.ts'
 import { answering, identityOf, moved, renewStatistics } from './database.ts'
@@ -157,8 +159,10 @@ export class SqliteStore implements Store {
     return updatedObject(permit, { createdAt }, time)
   }
 
-  delete(permit: Permit<'delete'>, options: WriteOptions = {}): Promise<void> {
-    return this.#writes.delete(withoutEvidence(permit), options)
+  delete(permit: Permit<'delete'>, options: DeleteOptions = {}): Promise<void> {
+    const along = options.along?.map(withoutEvidence)
+    const timed = { ...options, time: this.#timeOf(options), ...(along && { along }) }
+    return this.#writes.delete(withoutEvidence(permit), timed)
   }
 
   async secret(name: string): Promise<Uint8Array> {
@@ -228,9 +232,8 @@ export class ObjectWrites {
     return this.#write(permit, options, this.#change(permit, options.time))
   }
 
-  delete(permit: Permit<'delete'>, options: WriteOptions): Promise<void> {
-    const { resource, id, version } = permit
-    return this.#write(permit, options, tableOf(this.#engine, resource).delete(id, version))
+  delete(permit: Permit<'delete'>, options: TimedWrite<DeleteOptions>): Promise<void> {
+    return this.#write(permit, options, this.#remove(permit, options))
   }
 
   lookupAfter(permit: Permit<'create'> | Permit<'update'>, lookup: Lookup): Promise<boolean> {
@@ -264,6 +267,13 @@ export class ObjectWrites {
 
   *#change({ resource, id, version, document }: Permit<'update'>, updatedAt: string): Work<string> {
     return yield* tableOf(this.#engine, resource).update({ id, version, updatedAt, document })
+  }
+
+  *#remove({ resource, id, version }: Permit<'delete'>, { along = [], time }: TimedWrite<DeleteOptions>): Work<void> {
+    for (const { readSet } of along) yield* this.#refuseChanged(readSet)
+    const objectsOf = (name: string) => tableOf(this.#engine, name)
+    if (along.length > 0) yield* writeAlong(along, { dialect: DIALECT, objectsOf, time })
+    yield* tableOf(this.#engine, resource).delete(id, version)
   }
 
   /** The change runs at most once. */

@@ -22,7 +22,7 @@ interface DocumentToWrite {
 export class ObjectTable implements SqlObjects {
   readonly name: string
   readonly lists: ObjectLists
-  readonly #unique: TablePlan['indexed']
+  readonly #unique: TablePlan['unique']
   readonly #get: StatementSync
   readonly #insert: string
   readonly #update: string
@@ -33,7 +33,7 @@ export class ObjectTable implements SqlObjects {
     const table = quoteName(plan.table)
     this.name = table
     this.lists = lists
-    this.#unique = plan.indexed.filter(({ unique }) => unique)
+    this.#unique = plan.unique
     this.#get = prepare(database, `select ${OBJECT_COLUMNS} from ${table} where id = ?`)
     this.#insert = `insert into ${table} (${OBJECT_COLUMNS}) values ($1, $2, $3, $4, $5)`
     const change = 'version = $1, updated_at = $2, document = $3'
@@ -98,11 +98,12 @@ export class ObjectTable implements SqlObjects {
   /** SQLite names the value that it meets first, whatever the order of the fields. */
   *#firstTaken({ id, version, document }: DocumentToWrite): Work<string | undefined> {
     if (version === undefined && (yield* this.version(id)) !== undefined) return 'id'
-    for (const { field, column } of this.#unique) {
-      const value = Object.hasOwn(document, field) ? document[field] : undefined
-      if (!isScalar(value)) continue
-      const holder = `select 1 from ${this.name} where ${quoteName(column)} = $1 and id <> $2`
-      if ((yield sql(holder, bound(value), id)).length > 0) return field
+    for (const { field, fields, columns } of this.#unique) {
+      const values = fields.map((name) => (Object.hasOwn(document, name) ? document[name] : undefined)).filter(isScalar)
+      if (values.length < fields.length) continue
+      const same = columns.map((column, at) => `${quoteName(column)} = $${at + 2}`).join(' and ')
+      const holder = `select 1 from ${this.name} where id <> $1 and ${same}`
+      if ((yield sql(holder, id, ...values.map(bound))).length > 0) return field
     }
     return undefined
   }

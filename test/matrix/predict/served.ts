@@ -105,7 +105,7 @@ function describe(): never {
 }
 
 function requestOf(
-  { snapshot, routeMethod }: Served,
+  { snapshot, resources, routeMethod }: Served,
   caller: Caller | undefined,
   store: Pick<Store, 'get' | 'lookup'>,
 ): HandledRequest {
@@ -126,6 +126,10 @@ function requestOf(
     abilities: () => {
       throw new Error('nothing asks for them')
     },
+    asked: () => {
+      throw new Error('nothing refers to others')
+    },
+    resources,
     snapshot,
     policy: { revision: '', snapshot, blocked: new Map() } as unknown as ActivePolicy,
     at: 0,

@@ -1,6 +1,7 @@
 /** The tables of PostgreSQL: those of the store, of the directory, and one for each resource. */
 
 import type { Resource } from '../../../resources/resource.ts'
+import { togetherName } from '../../errors.ts'
 import { type IndexedTable, type IndexKey, planIndexes } from '../../sql/indexes.ts'
 import { quoteName } from '../../sql/quote.ts'
 import { sql } from '../../sql/statement.ts'
@@ -52,26 +53,31 @@ export interface TablePlan {
   readonly table: string
   /** The fields with an index of their only value. */
   readonly indexed: readonly string[]
-  readonly unique: readonly UniqueField[]
+  /** In the order of the schema, fields by themselves first. */
+  readonly unique: readonly UniqueFields[]
   readonly driving: ReadonlySet<string>
   readonly orders: readonly (readonly IndexKey[])[]
 }
 
-interface UniqueField {
+interface UniqueFields {
+  /** The field, or `togetherName` of several. */
   readonly field: string
+  readonly fields: readonly string[]
   /** The name of its index, which errors name. */
   readonly index: string
 }
 
 export function planTable(resource: Resource, compared: readonly string[]): TablePlan {
   const table = tableOf(resource.name)
-  const { values, driving, orders } = planIndexes(resource, compared)
-  const unique = values.filter((one) => one.unique)
+  const { values, together, driving, orders } = planIndexes(resource, compared)
+  const unique = [...values.filter((one) => one.unique).map(({ field }) => [field]), ...together]
   return {
     resource: resource.name,
     table,
     indexed: values.map(({ field }) => field),
-    unique: unique.map(({ field }) => ({ field, index: nameOf(`${table} ${field} unique`) })),
+    unique: unique.map((fields) => {
+      return { field: togetherName(fields), fields, index: nameOf(`${table} ${fields.join(' ')} unique`) }
+    }),
     driving,
     orders,
   }
@@ -81,7 +87,9 @@ export function indexesOf({ resource, table, unique, orders }: TablePlan): Index
   return {
     resource,
     table,
-    unique: unique.map(({ field, index }) => ({ field, name: index, terms: indexedSql({ field, by: 'value' }) })),
+    unique: unique.map(({ field, fields, index }) => {
+      return { field, name: index, terms: fields.map((one) => indexedSql({ field: one, by: 'value' })).join() }
+    }),
     // The id is the last key, so that the index returns objects with the same values in the order of a list.
     ordered: orders.map((keys) => ({
       name: nameOf(`${[table, ...keys.map(({ field, by }) => `${field} ${by}`)].join(' ')} ordered`),

@@ -61,12 +61,13 @@ function migrateTable(database: DatabaseSync, plan: TablePlan): void {
   new StatementRunner(database).run(migrateIndexes(indexesOf(plan)))
 }
 
-function indexesOf({ resource, table, indexed, orders }: TablePlan): IndexedTable {
-  const unique = indexed.filter((field) => field.unique)
+function indexesOf({ resource, table, unique, orders }: TablePlan): IndexedTable {
   return {
     resource,
     table,
-    unique: unique.map(({ field, column }) => ({ field, name: `${table} ${column} unique`, terms: quoteName(column) })),
+    unique: unique.map(({ field, columns }) => {
+      return { field, name: `${[table, ...columns].join(' ')} unique`, terms: columns.map(quoteName).join() }
+    }),
     // The id is the last column, so that the index returns objects with the same values in the order of a list.
     ordered: orders.map((columns) => ({
       name: `${[table, ...columns].join(' ')} ordered`,

@@ -1,5 +1,6 @@
 /** The tables of the SQLite engine: one for each resource, with a column for each indexed field. */
 import type { Resource } from '../../../resources/resource.ts'
+import { togetherName } from '../../errors.ts'
 import { type IndexKey, planIndexes } from '../../sql/indexes.ts'
 import { instantOfText } from '../../sql/instant-of-text.ts'
 import { quoteLiteral, SERVER_COLUMNS } from '../../sql/quote.ts'
@@ -15,7 +16,6 @@ export const OBJECT_TABLES =
 interface IndexedField {
   readonly field: string
   readonly column: string
-  readonly unique: boolean
 }
 
 /**
@@ -28,11 +28,21 @@ interface TimeColumn {
   readonly generated?: string
 }
 
+/** The columns whose values no two objects have together. */
+interface UniqueColumns {
+  /** The field, or `togetherName` of several. */
+  readonly field: string
+  readonly fields: readonly string[]
+  readonly columns: readonly string[]
+}
+
 export interface TablePlan {
   readonly resource: string
   /** Contains no quote. */
   readonly table: string
   readonly indexed: readonly IndexedField[]
+  /** In the order of the schema, fields by themselves first. */
+  readonly unique: readonly UniqueColumns[]
   readonly times: readonly TimeColumn[]
   /** The fields that related objects are looked up by: those that relations compare, and unique ones. */
   readonly driving: ReadonlySet<string>
@@ -41,12 +51,16 @@ export interface TablePlan {
 }
 
 export function planTable(resource: Resource, compared: readonly string[]): TablePlan {
-  const { values, times, driving, orders } = planIndexes(resource, compared)
+  const { values, together, times, driving, orders } = planIndexes(resource, compared)
+  const others = new Set(together.flat()).difference(new Set(values.map(({ field }) => field)))
+  const fields = [...values, ...[...others].map((field) => ({ field, unique: false }))]
+  const unique = [...values.filter((one) => one.unique).map(({ field }) => [field]), ...together]
   const columnOfKey = ({ field, by }: IndexKey) => (by === 'time' ? timeColumn(field).column : columnOf(field))
   return {
     resource: resource.name,
     table: tableNameOf(resource.name),
-    indexed: values.map(({ field, unique }) => ({ field, column: columnOf(field), unique })),
+    indexed: fields.map(({ field }) => ({ field, column: columnOf(field) })),
+    unique: unique.map((names) => ({ field: togetherName(names), fields: names, columns: names.map(columnOf) })),
     times: times.map(timeColumn),
     driving,
     orders: orders.map((keys) => keys.map(columnOfKey)),

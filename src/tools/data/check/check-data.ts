@@ -96,18 +96,28 @@ async function followedFrom(
   { reader, resources, policy }: DataToCheck,
   unchecked: Unchecked[],
 ): Promise<readonly Followed[]> {
+  const declared = (resource.references ?? []).flatMap(({ field, reference }): readonly Followed[] => {
+    const to = resources.byName.get(reference.resource)
+    return to ? [{ field, to }] : []
+  })
   if ('unfit' in policy) {
     unchecked.push({ resource: resource.name, what: 'references', why: policy.unfit })
-    return []
+    return declared
   }
-  const followed = objectsNamed(policy, resource.name).map(({ field, to }) => ({ field, to: resources.byName.get(to) }))
+  const isDeclared = ({ field, to }: { readonly field: string; readonly to: string }) =>
+    declared.some((one) => one.field === field && one.to.name === to)
+  const named = objectsNamed(policy, resource.name).filter((one) => !isDeclared(one))
+  const followed = named.map(({ field, to }) => ({ field, to: resources.byName.get(to) }))
   const users = resources.byName.get(USERS)
   const hasUsers = users !== undefined && (await reader.count(users)) > 0
-  if (!hasUsers && objectsNamed(policy, resource.name).some(({ to }) => to === USERS)) {
+  if (!hasUsers && named.some(({ to }) => to === USERS)) {
     const why = 'the database has no users, so they are known elsewhere'
     unchecked.push({ resource: resource.name, what: 'users', why })
   }
-  return followed.flatMap(({ field, to }) => (to && (to.name !== USERS || hasUsers) ? [{ field, to }] : []))
+  return [
+    ...declared,
+    ...followed.flatMap(({ field, to }) => (to && (to.name !== USERS || hasUsers) ? [{ field, to }] : [])),
+  ]
 }
 
 interface RowsToCheck {
@@ -158,11 +168,15 @@ async function danglingIn(
 }
 
 async function checkShared(reader: ObjectReader, resource: Resource, tally: FindingTally): Promise<void> {
-  for (const { name, unique } of resource.fields.values()) {
-    if (!unique) continue
-    const { count, ids } = await reader.shared(resource, name, MOST_IDS)
-    const message = `\`${name}\` is declared \`x-unique\`, but objects share a value`
-    if (count > 0) tally.add(resource.name, { code: 'value-shared', pointer: `/${name}`, message }, ids, count)
+  const alone = [...resource.fields.values()].filter(({ unique }) => unique).map(({ name }) => [name])
+  for (const fields of [...alone, ...(resource.uniqueTogether ?? [])]) {
+    const { count, ids } = await reader.shared(resource, fields, MOST_IDS)
+    const what = fields.map((name) => `\`${name}\``).join(', ')
+    const message =
+      fields.length === 1
+        ? `${what} is declared \`x-unique\`, but objects share a value`
+        : `${what} are declared \`x-unique\` together, but objects share their values`
+    if (count > 0) tally.add(resource.name, { code: 'value-shared', pointer: `/${fields[0]}`, message }, ids, count)
   }
 }
 

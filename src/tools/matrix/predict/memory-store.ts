@@ -7,8 +7,16 @@ import type { Permit } from '../../../decide/permits/permit.ts'
 import { createdObject, updatedObject } from '../../../decide/permits/permit.ts'
 import { documentPart, represent, type StoredObject } from '../../../resources/object.ts'
 import type { Representation, Resources } from '../../../resources/resource.ts'
-import type { Counted, ListedObject, ObjectQuery, SortValue, Store, WriteOptions } from '../../../store/contract.ts'
-import { UniqueTaken } from '../../../store/errors.ts'
+import type {
+  Counted,
+  DeleteOptions,
+  ListedObject,
+  ObjectQuery,
+  SortValue,
+  Store,
+  WriteOptions,
+} from '../../../store/contract.ts'
+import { togetherName, UniqueTaken } from '../../../store/errors.ts'
 import { JsonRow } from '../../../store/lists/json-row.ts'
 import { compareSortValues, fitsComparison, sortValue } from '../../../store/lists/sort-value.ts'
 import type { PlacedObject } from '../fixture/wanted-object.ts'
@@ -84,7 +92,11 @@ export class MemoryStore implements Store {
     return this.#write(permit, options)
   }
 
-  async delete({ resource, id }: Permit<'delete'>): Promise<void> {
+  async delete({ resource, id }: Permit<'delete'>, { along = [], time }: DeleteOptions = {}): Promise<void> {
+    for (const one of along) {
+      if (one.kind === 'delete') await this.delete(one)
+      else await this.update(one, time === undefined ? {} : { time })
+    }
     const others = [...(this.objects.get(resource) ?? [])].filter(([other]) => other !== id)
     this.objects = new Map(this.objects).set(resource, new Map(others))
   }
@@ -126,12 +138,14 @@ export class MemoryStore implements Store {
   }
 
   #refuseTaken(resource: string, written: Representation): void {
-    const unique = [...(this.#resources.byName.get(resource)?.fields.values() ?? [])].filter((one) => one.unique)
+    const { fields, uniqueTogether = [] } = this.#resources.byName.get(resource) ?? {}
+    const alone = [...(fields?.values() ?? [])].filter((one) => one.unique).map(({ name }) => [name])
     const others = [...this.#all(resource)].filter(({ id }) => id !== written.id)
-    const taken = unique.find(
-      ({ name }) => Object.hasOwn(written, name) && others.some((other) => other[name] === written[name]),
+    const isIn = (name: string, other: Representation) => Object.hasOwn(written, name) && other[name] === written[name]
+    const taken = [...alone, ...uniqueTogether].find((names) =>
+      others.some((other) => names.every((name) => isIn(name, other))),
     )
-    if (taken) throw new UniqueTaken(taken.name)
+    if (taken) throw new UniqueTaken(togetherName(taken))
   }
 }
 

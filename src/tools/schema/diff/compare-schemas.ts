@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { byPlace, FileError, type Place } from '../../../base/diagnostic.ts'
 import { isObject } from '../../../base/is-object.ts'
 import { type Path, pointerOfPath } from '../../../base/json-pointer.ts'
-import { type Phrase, say } from '../../../present/phrase.ts'
+import { listed, type Phrase, say } from '../../../present/phrase.ts'
 import { type FitCode, type FitReason, storedFit } from '../../../resources/fit/stored-fit.ts'
 import { parseResources, readSchemas } from '../../../resources/load/load-resources.ts'
 import type { Field, Json, Resource, Resources } from '../../../resources/resource.ts'
@@ -108,7 +108,12 @@ function clientChanges(old: Resource | undefined, next: Resource | undefined, fi
     return [{ code: 'resource-added', effect: 'compatible', sentence: say`the resource is served here` }]
   }
   if (!old) return [{ code: 'resource-added', effect: 'compatible', sentence: say`the resource is new` }]
-  return [...compareRoutes(old, next), ...compareFields(old, next), ...compareValues(old, next, filling)]
+  return [
+    ...compareRoutes(old, next),
+    ...compareFields(old, next),
+    ...compareTogether(old, next),
+    ...compareValues(old, next, filling),
+  ]
 }
 
 /** By concern, then by place. */
@@ -162,6 +167,29 @@ function compareFields(old: Resource, next: Resource): readonly Unplaced[] {
   })
 }
 
+/** Fields that are unique together. */
+function compareTogether({ uniqueTogether: old = [] }: Resource, { uniqueTogether: next = [] }: Resource) {
+  const lacking = (names: readonly string[], all: typeof old) =>
+    !all.some((one) => one.length === names.length && one.every((name) => names.includes(name)))
+  const change =
+    ([code, effect, say]: TogetherChange) =>
+    (names: readonly string[]): Unplaced => {
+      return { code, effect, path: names.slice(0, 1), sentence: say(listed(names)) }
+    }
+  return [
+    ...next.filter((names) => lacking(names, old)).map(change(MORE)),
+    ...old.filter((names) => lacking(names, next)).map(change(FEWER)),
+  ]
+}
+
+type TogetherChange = readonly [string, CodedChange[1], (names: Phrase) => Phrase]
+const MORE: TogetherChange = [
+  'unique-added',
+  'breaking',
+  (names) => say`a second object with the same ${names} together is refused`,
+]
+const FEWER: TogetherChange = ['unique-removed', 'compatible', (names) => say`two objects may have the same ${names}`]
+
 function compareField(old: Field, next: Field): readonly Unplaced[] {
   const { name } = next
   const turned = (is: (field: Field) => boolean, on: CodedChange, off: CodedChange) => {
@@ -184,8 +212,19 @@ function compareField(old: Field, next: Field): readonly Unplaced[] {
       ['unique-added', 'breaking', say`a second object with the same ${name} is refused`],
       ['unique-removed', 'compatible', say`two objects may have the same ${name}`],
     ),
+    ...referenceChange(old, next),
     ...(isDeepStrictEqual(old.default, next.default) ? [] : [defaultChange(old, next)]),
   ]
+}
+
+function referenceChange({ reference: old }: Field, { name, reference: next }: Field): readonly Unplaced[] {
+  if (!next) return old ? [about('reference-removed', 'compatible', name, say`${name} may hold any text`)] : []
+  if (old?.resource !== next.resource) {
+    return [about('reference-added', 'breaking', name, say`${name} must name a stored object of ${next.resource}`)]
+  }
+  if (old.onDelete === next.onDelete) return []
+  const sentence = say`what a delete of the object in ${name} does: ${old.onDelete} -> ${next.onDelete}`
+  return [about('reference-changed', 'breaking', name, sentence)]
 }
 
 function defaultChange(old: Field, next: Field): Unplaced {
@@ -211,6 +250,7 @@ const CODES: Partial<Readonly<Record<FitCode, string>>> = {
   'fields-closed': 'data-removed',
   'field-required': 'data-required',
   'unique-added': 'data-unique',
+  'reference-added': 'data-reference',
   'resource-removed': 'data-unreachable',
 }
 
@@ -242,6 +282,8 @@ function misfitText(reason: FitReason): Phrase {
         : say`stored objects may lack ${place} until a write sets its default`
     case 'unique-added':
       return say`stored objects may share the same ${place}`
+    case 'reference-added':
+      return say`stored objects may have a ${place} that names no stored object`
     case 'resource-removed':
       return say`no request reaches the stored objects, which stay in the database`
     default: {

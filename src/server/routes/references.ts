@@ -1,0 +1,204 @@
+/**
+ * Keeps references true (`x-reference`): a write refers only to objects that its caller may read, and a delete leaves no
+ * object that refers to a deleted one. The store asks again, in the transaction of the write.
+ */
+import { pointerOfPath } from '../../base/json-pointer.ts'
+import { Problem } from '../../base/problems/problem.ts'
+import { callerKey } from '../../decide/caller.ts'
+import type { Condition, Lookup } from '../../decide/conditions/condition.ts'
+import { decide } from '../../decide/decide.ts'
+import { permitUnset } from '../../decide/permits/issue-permits.ts'
+import { type AlongPermit, type Permit, restingOn } from '../../decide/permits/permit.ts'
+import { objectRoute, referencesAsked, type WrittenReferences } from '../../decide/permits/references.ts'
+import { isRefusal } from '../../decide/refusal.ts'
+import type { StoredObject } from '../../resources/object.ts'
+import { type ReferringField, referringTo } from '../../resources/references.ts'
+import type { Resource } from '../../resources/resource.ts'
+import { StaleObject } from '../../store/errors.ts'
+import type { HandledRequest, Services, WrittenAlong } from './handler.ts'
+
+/** Objects that one delete may change or delete beside its own. */
+const MOST_ALONG = 1000
+
+/** The permit, which rests on the objects that the write refers to. Throws Problem reference-missing. */
+export async function withReferences<P extends Permit<'create'> | Permit<'update'>>(
+  services: Services,
+  request: HandledRequest,
+  permit: P,
+  before?: WrittenReferences['before'],
+): Promise<P> {
+  const { resource, resources, asked, snapshot, ask } = request
+  const found = await ask(referencesAsked(asked(), snapshot, { resource, resources, permit, before }))
+  const missing: string[] = []
+  for (const { field, lookup } of found) if (!lookup || !(await holds(services, request, lookup))) missing.push(field)
+  if (missing.length > 0) throw referenceMissing(missing)
+  return found.reduce((one, { lookup, caller }) => {
+    return lookup ? restingOn(one, { lookups: [{ lookup, holds: true }], caller }) : one
+  }, permit)
+}
+
+function referenceMissing(fields: readonly string[]): Problem {
+  const detail = 'names no object that this caller may read'
+  const errors = fields.map((field) => ({ pointer: pointerOfPath([field]), detail, code: 'reference' }))
+  return new Problem('reference-missing', 'The fields in `errors` name objects that there are not; correct them.', {
+    errors,
+  })
+}
+
+function holds(
+  { store }: Pick<Services, 'store'>,
+  { caller, address }: Pick<HandledRequest, 'caller' | 'address'>,
+  lookup: Lookup,
+): boolean | Promise<boolean> {
+  return store.lookup(lookup, callerKey({ caller, address }))
+}
+
+/** A delete, and what comes along with it. */
+export interface WholeDelete {
+  readonly permit: Permit<'delete'>
+  readonly along?: WrittenAlong
+}
+
+/** Throws Problem referenced, and StaleObject if another object came to refer to one that goes. */
+export async function withReferring(
+  services: Services,
+  request: HandledRequest,
+  permit: Permit<'delete'>,
+): Promise<WholeDelete> {
+  if (referringTo(request.resources, permit.resource).length === 0) return { permit }
+  const going = new Going(services, request)
+  await going.add(request.resource, permit.id, permit)
+  const along = going.along()
+  let resting = permit
+  for (const { lookup, reference } of going.left()) {
+    if (await holds(services, request, lookup))
+      throw reference.onDelete === 'restrict' ? referenced() : new StaleObject()
+    resting = restingOn(resting, { lookups: [{ lookup, holds: false }], caller: undefined })
+  }
+  return along.length === 0 ? { permit: resting } : { permit: resting, along: { permits: along, told: toldOf(along) } }
+}
+
+function toldOf(along: readonly AlongPermit[]): WrittenAlong['told'] {
+  const written = (kind: AlongPermit['kind']) =>
+    along.filter((one) => one.kind === kind).map(({ resource, id }) => ({ resource, objectId: id }))
+  return { changed: written('update'), deleted: written('delete') }
+}
+
+function referenced(why = 'Other objects refer to this one; delete or change them first.'): Problem {
+  return new Problem('referenced', why)
+}
+
+interface GoingObjects {
+  readonly resource: Resource
+  /** By id; the first one is the object of the request. */
+  readonly permits: Map<string, Permit<'delete'>>
+}
+
+interface Unset {
+  readonly object: StoredObject
+  readonly fields: Set<string>
+}
+
+/** All objects that a delete takes with it, and those whose references it takes away. */
+class Going {
+  readonly #services: Services
+  readonly #request: HandledRequest
+  readonly #gone = new Map<string, GoingObjects>()
+  readonly #unset = new Map<Resource, Map<string, Unset>>()
+  #count = 0
+
+  constructor(services: Services, request: HandledRequest) {
+    this.#services = services
+    this.#request = request
+  }
+
+  /** Breadth first, so that a long chain of references needs no long stack. */
+  async add(resource: Resource, id: string, permit: Permit<'delete'>): Promise<void> {
+    this.#permitsOf(resource).set(id, permit)
+    const waiting: (readonly [Resource, string])[] = [[resource, id]]
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      waiting.push(...(await this.#follow(...next)))
+    }
+  }
+
+  /** What goes with this object, and hadn't gone yet. */
+  async #follow(target: Resource, id: string): Promise<readonly (readonly [Resource, string])[]> {
+    const found: (readonly [Resource, string])[] = []
+    const referring = referringTo(this.#request.resources, target.name)
+    for (const one of referring.filter(({ reference }) => reference.onDelete !== 'restrict')) {
+      for (const object of await this.#referring(one, id)) {
+        if (one.reference.onDelete === 'null') this.#take(one, object)
+        else if (await this.#delete(one.resource, object)) found.push([one.resource, object.id])
+      }
+    }
+    return found
+  }
+
+  /** Without the object of the request. An object that goes keeps what it refers to. */
+  along(): readonly AlongPermit[] {
+    const gone = [...this.#gone.values()].flatMap(({ permits }) => [...permits.values()]).slice(1)
+    const changed = [...this.#unset].flatMap(([resource, some]) =>
+      [...some.values()]
+        .filter(({ object }) => !this.#gone.get(resource.name)?.permits.has(object.id))
+        .map(({ object, fields }) => permitUnset(resource, object, fields)),
+    )
+    return [...changed, ...gone]
+  }
+
+  /** For each reference to an object that goes, whether another one has it: then the delete can't be. */
+  *left(): Generator<{ readonly lookup: Lookup; readonly reference: ReferringField['reference'] }> {
+    for (const [name, { permits }] of this.#gone) {
+      for (const { resource, field, reference } of referringTo(this.#request.resources, name)) {
+        const going = [...(this.#gone.get(resource.name)?.permits.keys() ?? [])]
+        const unset = reference.onDelete === 'null' ? [...(this.#unset.get(resource)?.keys() ?? [])] : []
+        const handled = [...new Set([...going, ...unset])]
+        const where: Condition =
+          handled.length === 0
+            ? { kind: 'always' }
+            : { kind: 'not', of: { kind: 'holds', field: 'id', values: handled } }
+        yield { lookup: { resource: resource.name, by: field, values: [...permits.keys()], where }, reference }
+      }
+    }
+  }
+
+  async #referring({ resource, field }: ReferringField, id: string): Promise<readonly StoredObject[]> {
+    const { store } = this.#services
+    const { caller, address, gone } = this.#request
+    const limit = MOST_ALONG - this.#count + 1
+    const query = { where: { kind: 'holds', field, values: [id] }, limit } as const
+    const listed = await store.list(resource.name, query, { whose: callerKey({ caller, address }), gone })
+    if (listed.length === limit)
+      throw referenced(`More than ${MOST_ALONG} objects refer to this one; delete some first.`)
+    const objects = await Promise.all(listed.map((one) => store.get(resource.name, one.id)))
+    // Who deletes an object meanwhile takes its reference away.
+    return objects.filter((one) => one !== undefined)
+  }
+
+  #take({ resource, field }: ReferringField, object: StoredObject): void {
+    const some = this.#unset.getOrInsertComputed(resource, () => new Map())
+    if (!some.has(object.id)) this.#count += 1
+    some.getOrInsertComputed(object.id, () => ({ object, fields: new Set() })).fields.add(field)
+  }
+
+  /** Whether it is new. The caller must be allowed to delete each. */
+  async #delete(resource: Resource, object: StoredObject): Promise<boolean> {
+    const permits = this.#permitsOf(resource)
+    if (permits.has(object.id)) return false
+    const { asked, snapshot, ask } = this.#request
+    const question = { ...asked(), ...objectRoute(resource, 'delete'), resource, id: object.id }
+    const decision = await ask(decide(question, snapshot))
+    if (isRefusal(decision)) {
+      if (decision.check === 'missing') throw new StaleObject()
+      throw referenced('Other objects refer to this one, and this caller may not delete them all.')
+    }
+    if (decision.kind !== 'delete') throw new Error(`the delete of an object was decided as ${decision.kind}`)
+    if (decision.object.version !== object.version) throw new StaleObject()
+    permits.set(object.id, decision.permit())
+    this.#count += 1
+    return true
+  }
+
+  #permitsOf(resource: Resource): Map<string, Permit<'delete'>> {
+    return this.#gone.getOrInsertComputed(resource.name, () => ({ resource, permits: new Map() })).permits
+  }
+}
