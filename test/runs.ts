@@ -18,7 +18,7 @@ export function times(count: number): number {
   return Math.ceil(count * TIMES)
 }
 
-const SEED = Number(process.env.CI_SEED ?? Date.now())
+export const SEED = Number(process.env.CI_SEED ?? Date.now())
 
 /**
  * The number of the first kill, from which the moment of each kill follows: other moments are tried at each commit, as

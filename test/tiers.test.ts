@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import Mocha from 'mocha'
 import { runs, shareOf, soak } from './runs.ts'
 import { leaveOutSame } from './soak-only.ts'
-import { reaches, sameInSoak, soakFiles } from './tiers.ts'
+import { reaches, sameInSoak, soakFiles, soakFilesNow } from './tiers.ts'
 
 const ROOT = new URL('..', import.meta.url).pathname
 /** Other tests run them, to see how a run of them fails. */
@@ -41,6 +41,18 @@ describe('the tiers of the tests', () => {
     expect(globSync('test/**/*.soak.ts', { cwd: ROOT }).filter((file) => !files.includes(file))).to.deep.equal([])
     expect(files).to.include.members(['test/policy/permits.test.ts', 'test/store/sqlite.test.ts'])
     expect(files).not.to.include('test/docs.test.ts')
+  })
+
+  it('are run by soak in two turns, and all of them where they shall be', () => {
+    const [one, other] = [new Set(soakFilesNow(4)), new Set(soakFilesNow(5))]
+    expect([...one.union(other)].toSorted()).to.deep.equal(soakFiles())
+    const isAll = Number(process.env.SOAK_TIMES ?? 1) > 1
+    expect([...one.intersection(other)].filter((file) => !file.endsWith('.soak.ts')).length > 0).to.equal(isAll)
+    expect([...one].filter((file) => file.endsWith('.soak.ts'))).to.deep.equal(
+      globSync('test/**/*.soak.ts', { cwd: ROOT }).toSorted(),
+    )
+    const config = createRequire(import.meta.url)('../.mocharc.soak.cjs')
+    expect([[...one].length, [...other].length]).to.include(config.spec.length)
   })
 
   it('do not run twice: soak leaves out what asks no amount, where nothing beside it asks one', () => {

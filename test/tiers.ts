@@ -1,6 +1,7 @@
 /** Which files are run by which command: `npm test`, `npm run test:soak`, `npm run test:scale`. */
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
+import { inTurn, SEED } from './runs.ts'
 
 const ROOT = new URL('..', import.meta.url).pathname
 
@@ -11,6 +12,17 @@ const AMOUNTS = 'test/runs.ts'
 export function soakFiles(): readonly string[] {
   const larger = globSync('test/**/*.test.ts', { cwd: ROOT }).filter((file) => reaches(file, AMOUNTS))
   return [...globSync('test/**/*.soak.ts', { cwd: ROOT }), ...larger].toSorted()
+}
+
+/** For the turns of files: the lower digits are those of the parts within a file, which must not follow the files. */
+const FILES_SEED = SEED >>> 10
+
+/** Of these, the files of one soak: of those that do more in soak, one commit runs one half, and another the other. */
+export function soakFilesNow(seed = FILES_SEED): readonly string[] {
+  const [slow = [], larger = []] = [true, false].map((isSlow) => {
+    return soakFiles().filter((file) => file.endsWith('.soak.ts') === isSlow)
+  })
+  return [...slow, ...inTurn(larger, 2, seed)]
 }
 
 /**
