@@ -23,7 +23,8 @@ export function compiledSchemas(): readonly CompiledFile[] {
   return [
     ...filesOf('policy-files', policyFiles()),
     ...filesOf('migration-files', migrationFiles()),
-    ...filesOf('backup-manifest', backupManifest()),
+    ...filesOf('backup-manifest', manifestIn('tools/backup/archive/schemas/manifest.schema.json')),
+    ...filesOf('evidence-manifest', manifestIn('tools/evidence/schemas/evidence.schema.json')),
     ...filesOf('x-resource', xResource()),
     ...filesOf('meta-schema', metaSchema()),
   ]
@@ -60,10 +61,10 @@ function migrationFiles(): CompiledModule {
 }
 
 /** Of an archive, which may come from anybody. */
-function backupManifest(): CompiledModule {
+function manifestIn(schema: string): CompiledModule {
   const formats = { 'date-time': fullFormats['date-time'] }
   const ajv = createAjv({ strict: true, allowUnionTypes: true, allErrors: false, validateSchema: false, formats })
-  ajv.addSchema(read('tools/backup/archive/schemas/manifest.schema.json'), 'manifest')
+  ajv.addSchema(read(schema), 'manifest')
   return moduleOf(ajv, { isManifest: 'manifest' })
 }
 

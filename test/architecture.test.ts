@@ -42,8 +42,8 @@ const MATRIX_ROOMS = [
 /** Code lines of each room: what was reached, rounded up to the next fifty. Lower one whenever its room gets smaller. */
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
-  cli: 4900,
-  tools: 29700,
+  cli: 5050,
+  tools: 30550,
   server: 11790,
   analysis: 4950,
   config: 900,

@@ -23,6 +23,7 @@ const GROUPS: Readonly<Record<string, () => Promise<CommandUnknownOpts>>> = {
   'signing-keys': async () => (await import('./identity/keys.ts')).signingKeysCommand(),
   token: async () => (await import('./identity/keys.ts')).tokenCommand(),
   backup: async () => (await import('./backup.ts')).backupCommand(PROGRAM.version),
+  evidence: async () => (await import('./evidence.ts')).evidenceCommand(),
   restore: async () => (await import('./backup.ts')).restoreCommand(),
   init: async () => (await import('./project.ts')).initCommand(),
   add: async () => (await import('./project.ts')).addCommand(),

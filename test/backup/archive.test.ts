@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { packTar, type TarEntry } from 'modern-tar'
-import { FORMAT, type Manifest, placeOfPart } from '../../src/tools/backup/archive/manifest.ts'
+import { BACKUP, type Manifest, placeOfPart } from '../../src/tools/backup/archive/manifest.ts'
 import { DamagedArchive, readArchive } from '../../src/tools/backup/archive/read-archive.ts'
 import { sealed } from '../../src/tools/backup/archive/seal.ts'
 import { bytesPart, writeArchive } from '../../src/tools/backup/archive/write-archive.ts'
@@ -15,7 +15,7 @@ import { ANY_CHARACTER } from '../any-character.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { drawing, runs } from '../runs.ts'
 
-const BEGINNING = { format: FORMAT, program: '0.1.0', createdAt: '2026-11-23T00:00:00.000Z' }
+const BEGINNING = { format: BACKUP.format, program: '0.1.0', createdAt: '2026-11-23T00:00:00.000Z' }
 const REST = {
   engine: 'sqlite',
   database: { layout: 2, objects: {} },
@@ -44,12 +44,12 @@ describe('an archive', () => {
   async function write(recipients: readonly string[] = [], parts = PARTS): Promise<Manifest> {
     const all = Object.entries(parts).map(([name, bytes]) => bytesPart(name, bytes))
     const manifest = (sums: Manifest['parts']) => ({ ...BEGINNING, ...REST, parts: sums })
-    return writeArchive(file, { beginning: BEGINNING, parts: all, manifest }, recipients)
+    return writeArchive(file, { kind: BACKUP, beginning: BEGINNING, parts: all, manifest }, recipients)
   }
 
   async function read(identity?: string): Promise<Record<string, Buffer>> {
     const parts: Record<string, Buffer> = {}
-    await readArchive({ file, identity }, async (name, content) => {
+    await readArchive({ file, identity }, BACKUP, async (name, content) => {
       parts[name] = Buffer.concat(await Array.fromAsync(content))
     })
     return parts
@@ -80,7 +80,9 @@ describe('an archive', () => {
     const manifest = await write()
     expect(await read()).to.deep.equal(PARTS)
     expect(manifest.parts.map(({ name }) => name)).to.deep.equal(['archive.json', ...Object.keys(PARTS)])
-    expect(await readArchive({ file, identity: undefined }), 'also when nobody takes the parts').to.deep.equal(manifest)
+    expect(await readArchive({ file, identity: undefined }, BACKUP), 'also when nobody takes the parts').to.deep.equal(
+      manifest,
+    )
   })
 
   it('tells every flipped byte, wherever it is', async () => {
@@ -173,7 +175,7 @@ describe('an archive', () => {
   })
 
   it('of a later format is refused, and not called damaged', async () => {
-    await hostile([text('archive.json', { ...BEGINNING, format: FORMAT + 1, program: '9.0.0' })])
+    await hostile([text('archive.json', { ...BEGINNING, format: BACKUP.format + 1, program: '9.0.0' })])
     expect(await faultsOf()).to.deep.equal([
       'ToolError: the archive has format 2, but this version reads only 1: use version 9.0.0 or later',
     ])
@@ -252,6 +254,7 @@ describe('an archive', () => {
         (async function* () {
           yield tar
         })(),
+        BACKUP.command,
       ),
     )
   }

@@ -27,6 +27,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   restore: ['restore', 'no-such.tar', 'restored'],
   init: ['init', 'NO'],
   add: ['add', 'resource', 'Users'],
+  evidence: ['evidence', 'verify', 'no-such.evidence'],
   eject: ['eject', join(LAUNCHER, 'api')],
   ci: ['ci', 'github'],
   upgrade: ['upgrade', '--check', '--from', LAUNCHER],

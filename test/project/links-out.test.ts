@@ -60,6 +60,7 @@ const APART: readonly string[] = [
   'src/tools/matrix/target/trial-target.ts',
   'src/tools/release/database-target.ts',
   'src/tools/temporary-files.ts',
+  'src/tools/evidence/verify-evidence.ts',
   // Where GitHub's runner says.
   'src/tools/project/ci/workflow-commands.ts',
 ]

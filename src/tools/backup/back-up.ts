@@ -11,7 +11,8 @@ import { COPY, type CopyFacts } from '../../store/copies.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
 import { copyDatabase, databaseExists, databaseIn } from '../../store/open.ts'
 import { ToolError } from '../load-policy.ts'
-import { type Beginning, FORMAT, type Manifest, type PartSum, positionOf } from './archive/manifest.ts'
+import type { Beginning, PartSum } from './archive/archive-kind.ts'
+import { BACKUP, type Manifest, positionOf } from './archive/manifest.ts'
 import { type ArchivePart, writeArchive } from './archive/write-archive.ts'
 import { diskFault, folderFault } from './file-faults.ts'
 import { readSmallParts, type SmallParts } from './server/small-parts.ts'
@@ -59,7 +60,7 @@ export async function backUp(options: BackupOptions): Promise<Backup> {
     throw folderFault(folder, error)
   })
   try {
-    const beginning: Beginning = { format: FORMAT, program: options.program, createdAt: now.toISOString() }
+    const beginning: Beginning = { format: BACKUP.format, program: options.program, createdAt: now.toISOString() }
     const manifest = await archive(options, unfinished, beginning)
     await nameNew(join(unfinished.folder, 'archive'), file).catch((error) => {
       throw error.code === 'EEXIST' ? taken(file) : error
@@ -112,7 +113,7 @@ async function archive(
     const small = await readSmallParts(config, facts)
     const manifest = (parts: readonly PartSum[]) => manifestOf({ config, beginning, facts, small, parts })
     const parts = [databasePart(file), ...small.parts]
-    return await writeArchive(join(folder, 'archive'), { beginning, parts, manifest }, recipients)
+    return await writeArchive(join(folder, 'archive'), { kind: BACKUP, beginning, parts, manifest }, recipients)
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     const why = error.cause instanceof Error ? error.cause.message : String(error.cause)

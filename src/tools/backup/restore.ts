@@ -4,7 +4,7 @@ import { COPY, type DatabasePlace, NotACopy, OccupiedDatabase } from '../../stor
 import { StoreUnavailable } from '../../store/errors.ts'
 import { databaseIn, placeDatabase } from '../../store/open.ts'
 import { ToolError } from '../load-policy.ts'
-import { type Manifest, placeOfPart } from './archive/manifest.ts'
+import { BACKUP, type Manifest, placeOfPart } from './archive/manifest.ts'
 import { type ArchiveFile, DamagedArchive, readArchive } from './archive/read-archive.ts'
 import { diskFault, folderFault } from './file-faults.ts'
 import { RestoredFolder } from './restored-folder.ts'
@@ -34,7 +34,7 @@ export async function restoreArchive(options: RestoreOptions): Promise<Restored 
 }
 
 async function restoreWhole({ archive, directory }: RestoreOptions): Promise<Restored> {
-  const manifest = await readArchive(archive)
+  const manifest = await readArchive(archive, BACKUP)
   refuseOtherEngine(manifest)
   const folder = await RestoredFolder.begin(resolve(directory)).catch((error) => {
     throw folderFault(directory, error)
@@ -68,7 +68,7 @@ interface Places {
 
 /** The archive is read a second time; it must still be the same. */
 async function fill(archive: ArchiveFile, manifest: Manifest, { folder, place }: Places): Promise<void> {
-  const again = await readArchive(archive, async (part, content) => {
+  const again = await readArchive(archive, BACKUP, async (part, content) => {
     const found = placeOfPart(part)
     if (!found) throw new DamagedArchive([`no archive has a part \`${part}\``])
     if (found.group !== 'database') await folder.write(found.group, found.name, content)

@@ -44,6 +44,13 @@ export async function beginUnfinished(parent: string, of: string): Promise<Unfin
   }
 }
 
+/** As `beginUnfinished`; first, what processes that have ended left for such a result is removed. */
+export async function beginAgain(parent: string, of: string): Promise<Unfinished> {
+  const dead = (await leftoversIn(parent)).filter((one) => one.of === of && one.isDead)
+  for (const leftover of dead) await removeLeftover(leftover)
+  return beginUnfinished(parent, of)
+}
+
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** What earlier processes left in a folder. A folder that isn't there has nothing. */

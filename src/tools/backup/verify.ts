@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { ToolError } from '../load-policy.ts'
-import type { Manifest } from './archive/manifest.ts'
+import { BACKUP, type Manifest } from './archive/manifest.ts'
 import { type ArchiveFile, DamagedArchive, readArchive } from './archive/read-archive.ts'
 import { refuseFolder } from './file-faults.ts'
 import { leftoversIn } from './unfinished.ts'
@@ -15,7 +15,7 @@ export interface FoundDamage {
 /** Throws ToolError if there is no archive or no key for it, and errors of the file system. */
 export async function verify(archive: ArchiveFile): Promise<{ readonly manifest: Manifest } | FoundDamage> {
   await refuseNoArchive(archive)
-  return orDamage(async () => ({ manifest: await readArchive(archive) }))
+  return orDamage(async () => ({ manifest: await readArchive(archive, BACKUP) }))
 }
 
 export async function refuseNoArchive({ file }: ArchiveFile): Promise<void> {

@@ -66,7 +66,7 @@ function faultJson(fault: LogFault): object {
   }
 }
 
-function faultText(fault: LogFault, checkpoints: readonly SignedCheckpoint[]): string {
+export function faultText(fault: LogFault, checkpoints: readonly SignedCheckpoint[]): string {
   switch (fault.kind) {
     case 'changed':
       return `${fault.place}: changed: this isn't record ${fault.record} as it was signed, ${between(fault.record, checkpoints)}`

@@ -2,25 +2,12 @@
  * What an archive says of itself: its first entry names the format, its last entry is the manifest with a checksum of
  * each part. schemas/manifest.schema.json is the exact shape of the manifest.
  */
+import { isManifest } from '#compiled/backup-manifest'
 import type { CopiedOutbox } from '../../../store/copies.ts'
+import type { AnyManifest, ArchiveKind } from './archive-kind.ts'
 
-/** A program reads archives of this format and of earlier ones. */
-export const FORMAT = 1
-
-/** The first entry: it tells a program whether it can read the rest. */
-export const BEGINNING = 'archive.json'
-
-export const MANIFEST = 'manifest.json'
-
-export interface Beginning {
-  readonly format: number
-  /** The version of the program that made it. */
-  readonly program: string
-  /** The time before which every acknowledged write is in the archive: RFC 3339, UTC. */
-  readonly createdAt: string
-}
-
-export interface Manifest extends Beginning {
+/** `createdAt`: the time before which every acknowledged write is in the archive. */
+export interface Manifest extends AnyManifest {
   readonly engine: string
   readonly database: {
     readonly layout: number
@@ -37,15 +24,6 @@ export interface Manifest extends Beginning {
     | { readonly place: 'elsewhere' }
   /** Variables that a server needs, besides DATA_DIR, POLICIES and SCHEMAS, to use what is in the archive. */
   readonly needs: readonly string[]
-  /** In the order of the archive. */
-  readonly parts: readonly PartSum[]
-}
-
-export interface PartSum {
-  readonly name: string
-  readonly bytes: number
-  /** SHA-256 in hexadecimal. */
-  readonly sha256: string
 }
 
 /** The groups of parts. Each is a folder of the archive. */
@@ -76,4 +54,21 @@ export function isPlainFile(name: string): boolean {
 
 export function positionOf({ lastWrite, waiting, firstWaiting }: CopiedOutbox): Manifest['decisionLog'] {
   return { lastWrite, waiting, firstWaiting: firstWaiting ?? null }
+}
+
+/** A server starts with nothing less. */
+function missingGroups(names: readonly string[], { policy }: Manifest): readonly string[] {
+  const needed = ['database', 'schemas', ...(policy.place === 'folder' ? ['policies'] : [])]
+  const missing = needed.filter((group) => !names.some((name) => name.startsWith(`${group}/`)))
+  return missing.map((group) => `it has nothing of \`${group}\``)
+}
+
+export const BACKUP: ArchiveKind<Manifest> = {
+  beginning: 'archive.json',
+  format: 1,
+  command: 'sallyport backup',
+  isPart: (name) => placeOfPart(name) !== undefined,
+  isLarge: (name) => name.startsWith('database/'),
+  isManifest,
+  missing: missingGroups,
 }

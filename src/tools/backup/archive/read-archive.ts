@@ -7,15 +7,14 @@ import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { createTarDecoder, type ParsedTarEntry } from 'modern-tar'
-import { isManifest } from '#compiled/backup-manifest'
 import { shapeSentence } from '../../../base/problems/shape-faults.ts'
 import { ToolError } from '../../load-policy.ts'
+import { type AnyManifest, type ArchiveKind, type Beginning, MANIFEST, type PartSum } from './archive-kind.ts'
 import { decrypted, ENCRYPTED } from './encryption.ts'
-import { BEGINNING, type Beginning, FORMAT, MANIFEST, type Manifest, type PartSum, placeOfPart } from './manifest.ts'
 import { unsealed } from './seal.ts'
 
 const CHUNK_BYTES = 1024 * 1024
-/** Of every part but those of the database. A manifest of a terabyte has 40 MB. */
+/** Of every part but the large ones. A manifest of a terabyte has 40 MB. */
 const SMALL_BYTES = 64 * 1024 * 1024
 const MOST_PARTS = 300_000
 
@@ -43,26 +42,31 @@ export type TakePart = (name: string, content: AsyncIterable<Uint8Array>) => Pro
  * The manifest of a whole archive. Throws DamagedArchive, after `take` got the parts before the damage; ToolError for an
  * archive of a later format, or a key that doesn't open it; and what `take` throws.
  */
-export async function readArchive(archive: ArchiveFile, take: TakePart = async () => {}): Promise<Manifest> {
-  const reading = new ArchiveReading(take)
+export async function readArchive<M extends AnyManifest>(
+  archive: ArchiveFile,
+  kind: ArchiveKind<M>,
+  take: TakePart = async () => {},
+): Promise<M> {
+  const reading = new ArchiveReading(kind, take)
   let seal: 'whole' | 'cut' | 'changed' = 'cut'
   try {
-    const bytes = unsealed(await plainBytes(archive), (state) => {
+    const report = (state: typeof seal) => {
       seal = state
-    })
+    }
+    const bytes = unsealed(await plainBytes(archive, kind.beginning), { command: kind.command, report })
     const stream = Readable.toWeb(Readable.from(bytes, { objectMode: false })) as unknown as ReadableStream<Uint8Array>
     for await (const entry of stream.pipeThrough(createTarDecoder({ strict: true }))) await reading.take(entry)
   } catch (error) {
     if (isNoDamage(error)) throw error
     throw new DamagedArchive([...reading.faults, `it can't be read to its end (${(error as Error).message})`])
   }
-  const faults = [...reading.faults, ...faultsOfSums(reading.sums, reading.manifest), ...faultsOfSeal(seal)]
+  const faults = [...reading.faults, ...faultsOfSums(reading.sums, reading.manifest, kind), ...faultsOfSeal(seal)]
   if (faults.length > 0 || !reading.manifest) throw new DamagedArchive(faults)
   return reading.manifest
 }
 
-async function plainBytes({ file, identity }: ArchiveFile): Promise<AsyncIterable<Uint8Array>> {
-  const beginning = await beginningOf(file)
+async function plainBytes({ file, identity }: ArchiveFile, first: string): Promise<AsyncIterable<Uint8Array>> {
+  const beginning = await beginningOf(file, first)
   if (beginning === 'other') throw new DamagedArchive(['it is no archive, or its first bytes were changed'])
   const bytes = createReadStream(file, { highWaterMark: CHUNK_BYTES })
   if (beginning === 'encrypted') {
@@ -75,12 +79,12 @@ async function plainBytes({ file, identity }: ArchiveFile): Promise<AsyncIterabl
   )
 }
 
-async function beginningOf(file: string): Promise<'encrypted' | 'plain' | 'other'> {
+async function beginningOf(file: string, first: string): Promise<'encrypted' | 'plain' | 'other'> {
   await using handle = await open(file)
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(ENCRYPTED.length), { position: 0 })
   const text = buffer.toString('latin1', 0, bytesRead)
   if (text === ENCRYPTED) return 'encrypted'
-  return text.startsWith(`${BEGINNING}\0`) ? 'plain' : 'other'
+  return text.startsWith(`${first}\0`) ? 'plain' : 'other'
 }
 
 /** Errors that others throw while an archive is read: of the file system, and what `take` refuses. */
@@ -89,14 +93,16 @@ function isNoDamage(error: unknown): boolean {
   return syscall !== undefined || !['Error', 'TypeError', 'RangeError', 'SyntaxError'].includes(name)
 }
 
-class ArchiveReading {
+class ArchiveReading<M extends AnyManifest> {
+  readonly #kind: ArchiveKind<M>
   readonly sums: PartSum[] = []
   readonly faults: string[] = []
   readonly #take: TakePart
   readonly #names = new Set<string>()
-  manifest: Manifest | undefined
+  manifest: M | undefined
 
-  constructor(take: TakePart) {
+  constructor(kind: ArchiveKind<M>, take: TakePart) {
+    this.#kind = kind
     this.#take = take
   }
 
@@ -105,13 +111,13 @@ class ArchiveReading {
     if (type !== 'file') throw new Error('an entry is no plain file')
     if (this.#names.has(name)) throw new Error(`the part \`${name}\` is there twice`)
     if (this.#names.size === MOST_PARTS) throw new Error(`there are more than ${MOST_PARTS} parts`)
-    if (!name.startsWith('database/') && size > SMALL_BYTES) throw new Error(`the part \`${name}\` is too large`)
+    if (!this.#kind.isLarge(name) && size > SMALL_BYTES) throw new Error(`the part \`${name}\` is too large`)
     this.#names.add(name)
-    if (this.#names.size === 1) refuseOtherFormat(name)
+    if (this.#names.size === 1) refuseOtherKind(name, this.#kind)
     const content = this.#summed(name, size, body as unknown as AsyncIterable<Uint8Array>)
-    if (name === BEGINNING) refuseLaterFormat(JSON.parse(await textOf(content)))
-    else if (name === MANIFEST) this.manifest = parseManifest(await textOf(content))
-    else if (placeOfPart(name)) await this.#pass(name, content)
+    if (name === this.#kind.beginning) refuseLaterFormat(JSON.parse(await textOf(content)), this.#kind)
+    else if (name === MANIFEST) this.manifest = parseManifest(await textOf(content), this.#kind)
+    else if (this.#kind.isPart(name)) await this.#pass(name, content)
     else throw new Error(`no archive has a part \`${name}\``)
   }
 
@@ -153,28 +159,34 @@ async function textOf(content: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(await Array.fromAsync(content)).toString()
 }
 
-function parseManifest(text: string): Manifest {
+function parseManifest<M extends AnyManifest>(text: string, { isManifest }: ArchiveKind<M>): M {
   const value: unknown = JSON.parse(text)
-  if (isManifest(value)) return value as Manifest
+  if (isManifest(value)) return value as M
   const [error] = isManifest.errors ?? []
-  const why = error ? ` (${shapeSentence(error)})` : ''
+  const why = error ? ` (${shapeSentence(error as Parameters<typeof shapeSentence>[0])})` : ''
   throw new Error(`the manifest has another shape at \`${error?.instancePath || '/'}\`${why}`)
 }
 
-function refuseOtherFormat(name: string): void {
-  if (name !== BEGINNING) throw new Error('it is no archive of `sallyport backup`')
+type NamedKind = Pick<ArchiveKind<AnyManifest>, 'beginning' | 'command' | 'format'>
+
+function refuseOtherKind(name: string, { beginning, command }: NamedKind): void {
+  if (name !== beginning) throw new Error(`it is no archive of \`${command}\``)
 }
 
-function refuseLaterFormat(beginning: Partial<Beginning> | null): void {
-  const { format, program } = beginning ?? {}
-  if (format === undefined || !Number.isInteger(format)) throw new Error(`\`${BEGINNING}\` names no format`)
-  if (format <= FORMAT) return
+function refuseLaterFormat(found: Partial<Beginning> | null, { beginning, format: known }: NamedKind): void {
+  const { format, program } = found ?? {}
+  if (format === undefined || !Number.isInteger(format)) throw new Error(`\`${beginning}\` names no format`)
+  if (format <= known) return
   throw new ToolError(
-    `the archive has format ${format}, but this version reads only ${FORMAT}: use version ${String(program)} or later`,
+    `the archive has format ${format}, but this version reads only ${known}: use version ${String(program)} or later`,
   )
 }
 
-function faultsOfSums(found: readonly PartSum[], manifest: Manifest | undefined): readonly string[] {
+function faultsOfSums<M extends AnyManifest>(
+  found: readonly PartSum[],
+  manifest: M | undefined,
+  kind: ArchiveKind<M>,
+): readonly string[] {
   if (!manifest) return ['the manifest is missing']
   const listed = new Map(manifest.parts.map((part) => [part.name, part]))
   const there = new Map(found.map((part) => [part.name, part]))
@@ -185,15 +197,8 @@ function faultsOfSums(found: readonly PartSum[], manifest: Manifest | undefined)
     ...changed.map(({ name }) => `the part \`${name}\` is not what was written`),
     ...unlisted.map(({ name }) => `the manifest doesn't name the part \`${name}\``),
     ...missing.map((name) => `the part \`${name}\` is missing`),
-    ...faultsOfGroups(listed.keys().toArray(), manifest),
+    ...kind.missing(listed.keys().toArray(), manifest),
   ]
-}
-
-/** A server starts with nothing less. */
-function faultsOfGroups(names: readonly string[], { policy }: Manifest): readonly string[] {
-  const needed = ['database', 'schemas', ...(policy.place === 'folder' ? ['policies'] : [])]
-  const missing = needed.filter((group) => !names.some((name) => name.startsWith(`${group}/`)))
-  return missing.map((group) => `it has nothing of \`${group}\``)
 }
 
 function faultsOfSeal(seal: 'whole' | 'cut' | 'changed'): readonly string[] {

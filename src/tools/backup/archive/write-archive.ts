@@ -4,8 +4,8 @@ import { open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import type { ReadableStream as WebStream } from 'node:stream/web'
 import { createTarPacker, type TarPackController } from 'modern-tar'
+import { type AnyManifest, type ArchiveKind, type Beginning, MANIFEST, type PartSum } from './archive-kind.ts'
 import { encrypted } from './encryption.ts'
-import { BEGINNING, type Beginning, MANIFEST, type Manifest, type PartSum } from './manifest.ts'
 import { sealed } from './seal.ts'
 
 /** A part as it is written. Its content is read once. */
@@ -15,23 +15,34 @@ export interface ArchivePart {
   readonly content: AsyncIterable<Uint8Array>
 }
 
-export interface ArchiveContent {
+export interface ArchiveContent<M extends AnyManifest> {
+  readonly kind: ArchiveKind<M>
   readonly beginning: Beginning
   readonly parts: readonly ArchivePart[]
   /** Asked after the parts. */
-  readonly manifest: (parts: readonly PartSum[]) => Manifest
+  readonly manifest: (parts: readonly PartSum[]) => M
 }
 
 /** The file must not exist; it is durable when this resolves. Without recipients, it isn't encrypted. */
-export async function writeArchive(
+export async function writeArchive<M extends AnyManifest>(
   file: string,
-  content: ArchiveContent,
+  content: ArchiveContent<M>,
   recipients: readonly string[],
-): Promise<Manifest> {
+): Promise<M> {
   const { readable, controller } = createTarPacker()
-  const plain = sealed(Readable.fromWeb(readable as WebStream<Uint8Array>))
+  const plain = sealed(Readable.fromWeb(readable as WebStream<Uint8Array>), content.kind.command)
   const bytes = recipients.length > 0 ? await encrypted(plain, recipients) : plain
-  const [, manifest] = await Promise.all([writeFile(file, bytes), pack(controller, content)])
+  let isWanted = true
+  const written = writeFile(file, bytes).catch((error) => {
+    isWanted = false
+    throw error
+  })
+  const packed = pack(controller, content).catch((error) => {
+    // After a fault of the disk, nobody would take it from the stream.
+    if (isWanted) controller.error(error)
+    throw error
+  })
+  const [, manifest] = await Promise.all([written, packed])
   return manifest
 }
 
@@ -43,21 +54,16 @@ async function writeFile(file: string, bytes: AsyncIterable<Uint8Array>): Promis
   await handle.sync()
 }
 
-async function pack(controller: TarPackController, content: ArchiveContent): Promise<Manifest> {
-  try {
-    const sums: PartSum[] = []
-    const mtime = new Date(content.beginning.createdAt)
-    const add = async (part: ArchivePart) => void sums.push(await addPart(controller, part, mtime))
-    await add(textPart(BEGINNING, content.beginning))
-    for (const part of content.parts) await add(part)
-    const manifest = content.manifest(sums)
-    await addPart(controller, textPart(MANIFEST, manifest), mtime)
-    controller.finalize()
-    return manifest
-  } catch (error) {
-    controller.error(error)
-    throw error
-  }
+async function pack<M extends AnyManifest>(controller: TarPackController, content: ArchiveContent<M>): Promise<M> {
+  const sums: PartSum[] = []
+  const mtime = new Date(content.beginning.createdAt)
+  const add = async (part: ArchivePart) => void sums.push(await addPart(controller, part, mtime))
+  await add(textPart(content.kind.beginning, content.beginning))
+  for (const part of content.parts) await add(part)
+  const manifest = content.manifest(sums)
+  await addPart(controller, textPart(MANIFEST, manifest), mtime)
+  controller.finalize()
+  return manifest
 }
 
 async function addPart(controller: TarPackController, part: ArchivePart, mtime: Date): Promise<PartSum> {
