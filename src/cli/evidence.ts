@@ -77,7 +77,8 @@ async function exportAll(logs: readonly string[], { out, add = [], recipient = [
     throw folderFault(parent, error)
   })
   try {
-    const reports = () => runReports(environment(), { mutation: flags.mutation ?? false })
+    const variables = { ...environment(), POLICIES: settings.policies, SCHEMAS: settings.schemas }
+    const reports = () => runReports(variables, { mutation: flags.mutation ?? false })
     const file = join(folder, 'evidence')
     const parts = { period, logs: named, schemas: settings.schemas, reports, added: add, program: PROGRAM.version }
     const policy = () => copyPolicy(settings, folder)

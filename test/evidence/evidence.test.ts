@@ -252,9 +252,10 @@ describe('evidence of a period', () => {
     const of = (name: string) => join(server.folder, name)
     await askAll(server)
     await signedAll(of('data/decisions.log'))
-    const own = { DATA_DIR: of('data'), POLICIES: of('policies'), SCHEMAS: of('schemas') }
+    const own = { DATA_DIR: of('data'), POLICIES: 'none', SCHEMAS: 'none' }
     const out = join(folder, 'of-folder')
-    const exported = await sallyport(['evidence', 'export', '--period', PERIOD, '--out', out], {
+    const places = ['--policies', of('policies'), '--schemas', of('schemas')]
+    const exported = await sallyport(['evidence', 'export', '--period', PERIOD, '--out', out, ...places], {
       env: own,
       cwd: folder,
     })
@@ -265,6 +266,7 @@ describe('evidence of a period', () => {
     expect(whole.stdout).to.equal(`4 decisions, all as the policy says ${DAYS}\n`)
     expect(whole.stderr).to.contain('the policy is of a folder, and nobody has signed it')
     const { manifest, parts } = await unpacked(out)
+    expect(manifest.reports[0], 'of the named policy').to.deep.include({ name: 'check', exitCode: 0 })
     const verify = async (text: string) =>
       run('verify', await packed(new Map(parts).set('policy/folder.json', Buffer.from(text)), manifest, folder))
     const kept = JSON.parse(String(parts.get('policy/folder.json')))
@@ -348,6 +350,22 @@ describe('evidence of a period', () => {
       expect([code, stdout, stderr.trim().split('\n').length], stderr).to.deep.equal([2, '', 1])
     }
     expect((await readdir(folder)).filter((name) => name.startsWith('.'))).to.deep.equal([])
+  })
+
+  it('is read by the holder of its key alone where it is encrypted', async () => {
+    const made = await sallyport(['backup', 'key', 'key.txt'], { env, cwd: folder })
+    const recipient = /age1\w+/.exec(made.stdout)?.[0] ?? ''
+    const exported = await run('export', '--period', PERIOD, '--out', 'secret', '--recipient', recipient)
+    expect(exported.code, exported.stderr).to.equal(0)
+    expect(await readFile(join(folder, 'secret'), 'latin1')).to.not.contain('decisions.log')
+    const { code, stdout } = await run('verify', 'secret', '--identity', 'key.txt')
+    expect(stdout).to.match(/^\d+ decisions, all as the signed policy says /)
+    expect(code).to.equal(0)
+    const without = await run('verify', 'secret')
+    expect([without.code, without.stderr]).to.deep.equal([
+      2,
+      'sallyport: the archive `secret` is encrypted; name its key file with --identity\n',
+    ])
   })
 
   it('has no part whose name others need as a folder', async () => {
