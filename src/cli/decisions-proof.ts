@@ -12,6 +12,7 @@ import { print, printNote, printResult } from '../present/print.ts'
 import { openOutbox } from '../server/parts/open-store.ts'
 import { whileOpen } from '../store/errors.ts'
 import { databaseExists } from '../store/open.ts'
+import type { NotesInDatabase } from '../tools/log-proof/checkpoints-of-database.ts'
 import type { OutsideCheckpoint } from '../tools/log-proof/tree-of-log.ts'
 import { existing, LOG } from './decision-log.ts'
 import { TEXT_OR_JSON, withHelp } from './options.ts'
@@ -89,20 +90,22 @@ interface VerifyFlags {
 const LOOKS = 3
 
 async function verify(logs: readonly string[], { tree, key, checkpoint, format }: VerifyFlags): Promise<void> {
-  const { databaseCheckpoint, historyOf, outsideCheckpoint, pinnedKey } = await import(
-    '../tools/log-proof/tree-of-log.ts'
-  )
+  const { historyOf, outsideCheckpoint, pinnedKey } = await import('../tools/log-proof/tree-of-log.ts')
+  const { checkpointsOfDatabase } = await import('../tools/log-proof/checkpoints-of-database.ts')
+  const { stayingVerifier } = await import('../decision-log/tree/log-key.ts')
   const { verifyLog } = await import('../tools/log-proof/verify-log.ts')
   const { verdictJson, verdictText } = await import('../tools/log-proof/verdict.ts')
   const named = await existingLogs(logs)
   const folder = await treeOf(named.at(-1) ?? '', tree)
   const look = async () => {
     // The tree has each checkpoint before the database has it.
-    const inDatabase = await noteInDatabase((await historyOf(folder)).origin)
+    const inDatabase = await notesInDatabase((await historyOf(folder)).origin)
     const history = await historyOf(folder)
-    const saved = checkpoint.map(async (file) => outsideCheckpoint(file, await readGiven(file), history))
-    const kept = inDatabase === undefined ? [] : [databaseCheckpoint(inDatabase, history)]
-    const outside = [...(await Promise.all(saved)), ...kept, ...(await witnessedOf(folder, history))]
+    const known = { ...history, staying: await stayingVerifier(folder, history.origin) }
+    const saved = checkpoint.map(async (file) => outsideCheckpoint(file, await readGiven(file), known))
+    const { compared, unsigned } = checkpointsOfDatabase(inDatabase, known)
+    for (const by of unsigned) printNote(`sallyport: the database has an entry of ${by} that nobody has signed\n`)
+    const outside = [...(await Promise.all(saved)), ...compared, ...(await witnessedOf(folder, history))]
     const pinned = key === undefined ? undefined : pinnedKey(key, history)
     const files = (await Promise.all(named.map(filesOfLog))).flat()
     return { verdict: await verifyLog(files, folder, history, outside), history, vouching: { pinned, outside } }
@@ -167,14 +170,18 @@ async function readGiven(file: string): Promise<string> {
   })
 }
 
-/** The checkpoint that the database of this place keeps; undefined where there is no database, or none of this log. */
-async function noteInDatabase(origin: string): Promise<string | undefined> {
+/** What the database of this place keeps of the log; nothing where there is no database. */
+async function notesInDatabase(origin: string): Promise<NotesInDatabase> {
   const config = readConfig(environment())
-  if (!databaseExists(config.database)) return undefined
+  if (!databaseExists(config.database)) return { cosignatures: [], offers: [] }
   const { unreadDatabase } = await import('../tools/log-proof/tree-of-log.ts')
   return whileOpen(
     () => openOutbox(config),
-    ({ outbox }) => outbox.checkpointOf(origin),
+    async ({ outbox }) => ({
+      checkpoint: await outbox.checkpointOf(origin),
+      cosignatures: await outbox.cosignaturesOf(origin),
+      offers: await outbox.offers(),
+    }),
     ({ why }) => unreadDatabase(config.database.name, why),
   )
 }

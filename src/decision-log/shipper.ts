@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LogCheckpoints, Outbox, OutboxRecord } from '../store/contract.ts'
+import type { LogCheckpoints, LogCosignatures, Outbox, OutboxRecord } from '../store/contract.ts'
 import { withSequence } from './record-line.ts'
 import type { Sink } from './sink.ts'
 import { CutShort } from './whole-lines.ts'
@@ -23,7 +23,7 @@ const RENEW_EVERY_MS = 200
 /** If a clock is set back by less than this, no record looks older than its file. */
 const CLOCK_STEP_MS = 600_000
 
-export type ShippedOutbox = Omit<Outbox, keyof LogCheckpoints>
+export type ShippedOutbox = Omit<Outbox, keyof LogCheckpoints | keyof LogCosignatures>
 
 export interface Shipper {
   /** Must be called when a write has committed: ships its record at once, or soon after the batch before. */

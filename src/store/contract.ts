@@ -175,8 +175,31 @@ export interface LogCheckpoints {
   keepCheckpoint(log: string, note: string): Promise<void>
 }
 
+/** What decision logs of one database show each other. Names have no spaces; the longest texts are never read. */
+export interface LogCosignatures {
+  /** Replaces what the log offered before. Forgets old offers, and old signatures of this log beyond the newest ones. */
+  offer(log: string, text: string): Promise<void>
+  /** Of the last thirty days by the database's clock, the newest first, at most MOST_OFFERS. */
+  offers(): Promise<readonly LogOffer[]>
+  /** Replaces what this one signed of the log before. */
+  cosign(log: string, by: string, note: string): Promise<void>
+  /** The newest first, at most MOST_COSIGNATURES. */
+  cosignaturesOf(log: string): Promise<readonly LogCosignature[]>
+}
+
+export interface LogOffer {
+  readonly log: string
+  readonly text: string
+}
+
+export interface LogCosignature {
+  /** The name of the log whose instance has signed. */
+  readonly by: string
+  readonly note: string
+}
+
 /** The records of writes that may not be in the decision log yet. */
-export interface Outbox extends LogCheckpoints {
+export interface Outbox extends LogCheckpoints, LogCosignatures {
   /** The records with the lowest numbers, at most `limit`. */
   waiting(limit: number): Promise<readonly OutboxRecord[]>
   /** Adds records of requests that wrote no object, for a process without a decision log. Durable when it returns. */

@@ -2,6 +2,7 @@
 import { soak } from '../runs.ts'
 import { describeAttempts, describeSharedAttempts } from './contract-attempts.ts'
 import { describeConditions, describeRandomConditions } from './contract-conditions.ts'
+import { describeCosignatures } from './contract-cosignatures.ts'
 import { describeDirectory } from './contract-directory.ts'
 import { describeClosed, describeInstances, describeMeta } from './contract-instances.ts'
 import { describeLists } from './contract-lists.ts'
@@ -34,6 +35,7 @@ export function storeContract(engine: TestEngine): void {
     // Soak draws more, and has the rest from `npm test`.
     if (soak(true, false)) return
     describeOutbox(open)
+    describeCosignatures(open)
     describeReplays(open, () => clock)
     describeAttempts(open, () => clock)
     describeDirectory(

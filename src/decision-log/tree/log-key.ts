@@ -17,12 +17,14 @@ import {
   signedNote,
   type VerifierKey,
   verifierKey,
+  withCosignature,
+  withSignature,
 } from './signed-note.ts'
 
 const KEY = 'key.pem'
 const NEXT_KEY = 'next-key.pem'
-/** It stays, other than the others, because a witness knows one key of a log. */
-export const WITNESS_KEY = 'witness-key.pem'
+/** It stays, other than the others, because a witness knows one key of a log. So do the other instances. */
+const WITNESS_KEY = 'witness-key.pem'
 
 export interface LogKey {
   readonly verifier: VerifierKey
@@ -66,6 +68,33 @@ interface Announcement {
   readonly key: VerifierKey
   /** The tree when the key began. */
   readonly signed: Checkpoint
+}
+
+/** The key that stays. */
+export interface StayingKey {
+  readonly verifier: VerifierKey
+  /** The note with its signature, too. */
+  note(note: string): string
+  /** The note with its signature as a witness of another log, at a time in seconds since the epoch. */
+  cosigned(note: string, time: number): string
+}
+
+/** Made at the first call. */
+export async function stayingKey(folder: string, origin: string): Promise<StayingKey> {
+  const file = join(folder, WITNESS_KEY)
+  const privateKey = (await keyIn(file)) ?? (await writeKey(file))
+  const verifier = verifierKey(origin, createPublicKey(privateKey))
+  return {
+    verifier,
+    note: (note) => withSignature(note, verifier, privateKey),
+    cosigned: (note, time) => withCosignature(note, verifier, { privateKey, time }),
+  }
+}
+
+/** Undefined before the server has made it. */
+export async function stayingVerifier(folder: string, origin: string): Promise<VerifierKey | undefined> {
+  const key = await keyIn(join(folder, WITNESS_KEY))
+  return key && verifierKey(origin, createPublicKey(key))
 }
 
 /** A tree that is put aside signs nothing any more. */

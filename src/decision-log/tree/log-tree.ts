@@ -84,6 +84,8 @@ export function treeFolder(log: string): string {
 const STARTS = 'starts'
 
 export interface LogTree {
+  /** Of several processes that share a log, one keeps its tree. Stays as it is after the close. */
+  readonly isKept: boolean
   /** To be called when the log is closed: takes its last lines, and signs. */
   close(): Promise<void>
 }
@@ -112,6 +114,9 @@ export function startLogTree(options: LogTreeOptions): LogTree {
   const timer = setInterval(() => round('time'), options.everyMs ?? EVERY_MS)
   timer.unref()
   return {
+    get isKept() {
+      return keeper.isKept
+    },
     async close() {
       clearInterval(timer)
       await running
@@ -148,6 +153,7 @@ class TreeKeeper {
   readonly #options: LogTreeOptions
   readonly #folder: string
   #open: OpenTree | undefined
+  isKept = false
 
   constructor(options: LogTreeOptions) {
     this.#options = options
@@ -165,6 +171,7 @@ class TreeKeeper {
     if (this.#open && !(await this.#open.history.isInPlace())) await this.close()
     const isNew = this.#open === undefined
     this.#open ??= await this.#take()
+    this.isKept = this.#open !== undefined
     if (!this.#open) return 'at the end'
     // A server that couldn't start says only why.
     if (isNew && why !== 'stop') this.#options.report({ kind: 'signs', key: keyText(this.#open.key.verifier) })

@@ -1,7 +1,14 @@
 /** What a log has signed, checked: the chain of its keys, and its checkpoints. */
-import type { HistoryEntry } from './history.ts'
+import { type HistoryEntry, readNewest } from './history.ts'
 import { announcedKey } from './log-key.ts'
-import { type Checkpoint, openNote, readCheckpoint, readKeyText, type VerifierKey } from './signed-note.ts'
+import {
+  type Checkpoint,
+  checkpointIn,
+  openNote,
+  readCheckpoint,
+  readKeyText,
+  type VerifierKey,
+} from './signed-note.ts'
 
 export interface SignedCheckpoint extends Checkpoint {
   readonly time: string
@@ -40,6 +47,17 @@ export function signedHistory(
   return read
 }
 
+export interface OwnCheckpoint extends Checkpoint {
+  readonly note: string
+}
+
+/** The newest checkpoint as this server wrote it: it needs no look at the signatures of a whole history. */
+export async function newestCheckpoint(folder: string): Promise<OwnCheckpoint | undefined> {
+  const note = (await readNewest(folder))?.note
+  const found = note === undefined ? undefined : checkpointIn(note)
+  return found && note !== undefined ? { ...found, note } : undefined
+}
+
 /** A checkpoint that another place kept; undefined if no key of the log has signed it. */
 export function keptElsewhere(note: string, { keys, origin }: SignedHistory): Checkpoint | undefined {
   const texts = keys.map((key) => openNote(note, key)).filter((text) => text !== undefined)
@@ -48,6 +66,7 @@ export function keptElsewhere(note: string, { keys, origin }: SignedHistory): Ch
 }
 
 class HistoryReader implements SignedHistory {
+  readonly origin: string
   readonly keys: VerifierKey[]
   readonly announcements: string[] = []
   readonly checkpoints: SignedCheckpoint[] = []
@@ -55,12 +74,9 @@ class HistoryReader implements SignedHistory {
   #key: VerifierKey
 
   constructor(first: VerifierKey) {
+    this.origin = first.name
     this.keys = [first]
     this.#key = first
-  }
-
-  get origin(): string {
-    return this.#key.name
   }
 
   /** False if no key of the log has signed it. */

@@ -67,8 +67,7 @@ export function signedNote(text: string, { name, id }: VerifierKey, privateKey: 
 
 /** The note with one more signature. */
 export function withSignature(note: string, { name, id }: VerifierKey, privateKey: KeyObject): string {
-  const text = note.slice(0, note.lastIndexOf('\n\n') + 1)
-  const signature = Buffer.concat([Buffer.from(id, 'hex'), sign(null, Buffer.from(text), privateKey)])
+  const signature = Buffer.concat([Buffer.from(id, 'hex'), sign(null, Buffer.from(textOf(note)), privateKey)])
   return `${note}— ${name} ${signature.toString('base64')}\n`
 }
 
@@ -80,6 +79,25 @@ export function openNote(note: string, verifier: VerifierKey): string | undefine
 }
 
 const TIME_BYTES = 8
+
+/** The note with the signature of a witness, at a time in seconds since the epoch. */
+export function withCosignature(
+  note: string,
+  { name, key }: VerifierKey,
+  { privateKey, time }: { readonly privateKey: KeyObject; readonly time: number },
+): string {
+  const bytes = Buffer.alloc(TIME_BYTES)
+  bytes.writeBigUInt64BE(BigInt(time))
+  const { id } = verifierKey(name, key, COSIGNATURE)
+  const signature = sign(null, Buffer.from(`cosignature/v1\ntime ${time}\n${textOf(note)}`), privateKey)
+  const line = Buffer.concat([Buffer.from(id, 'hex'), bytes, signature]).toString('base64')
+  return `${note}— ${name} ${line}\n`
+}
+
+/** The key of a log, as that of a witness of others. */
+export function asWitness({ name, key }: VerifierKey): VerifierKey {
+  return verifierKey(name, key, COSIGNATURE)
+}
 
 /** When a witness has signed the text, in seconds since the epoch; undefined if it hasn't. */
 export function cosignedAt(note: string, witness: VerifierKey): number | undefined {
@@ -128,6 +146,15 @@ export function readCheckpoint(text: string): Checkpoint | undefined {
   const isWhole = rest.length === 1 && rest[0] === ''
   if (!origin || !/^(?:0|[1-9]\d{0,14})$/.test(size ?? '') || hashed === undefined || !isWhole) return undefined
   return { origin, size: Number(size), root: hashed }
+}
+
+/** The checkpoint of a note, whoever signed it. */
+export function checkpointIn(note: string): Checkpoint | undefined {
+  return note.length <= LONGEST_NOTE ? readCheckpoint(textOf(note)) : undefined
+}
+
+function textOf(note: string): string {
+  return note.slice(0, note.lastIndexOf('\n\n') + 1)
 }
 
 export function base64(hashed: TreeHash): string {

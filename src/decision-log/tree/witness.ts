@@ -3,24 +3,15 @@
  * from the last one that it has signed (https://c2sp.org/tlog-witness). So whoever cuts a log or writes it anew, with its
  * tree and its database, would have to deceive the witness, too.
  */
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { join } from 'node:path'
 import { replaceFile } from '../../base/files/durable-file.ts'
-import { historyEntries, readNewest } from './history.ts'
-import { WITNESS_KEY } from './log-key.ts'
+import { type StayingKey, stayingKey } from './log-key.ts'
 import { treeFolder } from './log-tree.ts'
 import { readIfThere } from './read-if-there.ts'
-import { type SignedCheckpoint, signedHistory } from './signed-history.ts'
-import {
-  base64,
-  cosignedAt,
-  keyText,
-  readCheckpoint,
-  type VerifierKey,
-  verifierKey,
-  withSignature,
-} from './signed-note.ts'
-import { TileTree } from './tiles.ts'
+import { startRounds } from './rounds.ts'
+import { newestCheckpoint, type OwnCheckpoint } from './signed-history.ts'
+import { base64, checkpointIn, cosignedAt, keyText, type VerifierKey } from './signed-note.ts'
+import { TileTree, UnusableTile } from './tiles.ts'
 
 export interface WitnessPlace {
   /** `add-checkpoint` follows it. */
@@ -39,6 +30,8 @@ interface WitnessOptions {
   /** The decision log. */
   readonly file: string
   readonly place: WitnessPlace
+  /** Whether this process keeps the tree: of several that share a log, one shows it. */
+  readonly keepsTree: () => boolean
   readonly report: (event: WitnessEvent) => void
   readonly everyMs?: number
 }
@@ -53,77 +46,76 @@ class LogCut extends Error {
 
 const EVERY_MS = 60_000
 const LONGEST_MS = 10_000
+/** In bytes; the answer is a signature. */
 const LONGEST_ANSWER = 16 * 1024
+/** The first one may name a size that the server has lost, and another server may have shown more since. */
+const MOST_ATTEMPTS = 3
 
 export function startWitness(options: WitnessOptions): { close(): Promise<void> } {
   const shower = new CheckpointShower(options)
-  let running: Promise<void> | undefined
-  const round = () => {
-    running ??= shower
-      .round()
-      .catch((error: unknown) => options.report({ kind: 'failing', error }))
-      .finally(() => {
-        running = undefined
-      })
-    return running
-  }
-  const timer = setInterval(round, options.everyMs ?? EVERY_MS)
-  timer.unref()
-  void round()
-  return {
-    async close() {
-      clearInterval(timer)
-      await running
-      await round()
-    },
-  }
+  return startRounds({
+    round: (signal) => shower.round(signal),
+    failed: (error) => options.report({ kind: 'failing', error }),
+    everyMs: options.everyMs ?? EVERY_MS,
+  })
 }
 
 class CheckpointShower {
   readonly #options: WitnessOptions
   readonly #folder: string
-  #key: WitnessedKey | undefined
-  /** The size that the witness has signed last; undefined before it was asked. */
-  #known: number | undefined
+  #key: StayingKey | undefined
+  /** The size that the witness has signed last, as far as this server knows. */
+  #known = 0
+  /** The size that this process has shown last: each start asks, too. */
+  #shown: number | undefined
 
   constructor(options: WitnessOptions) {
     this.#options = options
     this.#folder = treeFolder(options.file)
   }
 
-  async round(): Promise<void> {
-    const entries = await historyEntries(this.#folder)
-    const history = entries && signedHistory(entries, await readNewest(this.#folder))
-    const newest = history?.checkpoints.findLast(({ isAnnouncement }) => !isAnnouncement)
-    if (!newest || newest.size === this.#known) return
-    this.#key ??= await this.#ownKey(newest.origin)
-    this.#known ??= await this.#lastWitnessed(newest.origin)
-    await this.#show(newest, this.#key)
+  async round(signal: AbortSignal): Promise<void> {
+    const newest = this.#options.keepsTree() ? await newestCheckpoint(this.#folder) : undefined
+    if (!newest) return
+    if (this.#key?.verifier.name !== newest.origin) await this.#begin(newest.origin)
+    if (newest.size === this.#shown || !this.#key) return
+    await this.#show(newest, this.#key, signal)
     this.#known = newest.size
+    this.#shown = newest.size
     this.#options.report({ kind: 'witnessed', size: newest.size })
   }
 
+  /** Also when a new tree begins in place of one that was damaged. */
+  async #begin(origin: string): Promise<void> {
+    this.#key = await stayingKey(this.#folder, origin)
+    this.#known = await this.#lastWitnessed(origin)
+    this.#shown = undefined
+    this.#options.report({ kind: 'shows', key: keyText(this.#key.verifier) })
+  }
+
   /** The witness remembers what it has signed, also if this server has lost it. */
-  async #show(newest: SignedCheckpoint, key: WitnessedKey): Promise<void> {
-    const note = withSignature(newest.note, key.verifier, key.privateKey)
+  async #show(newest: OwnCheckpoint, { note }: StayingKey, signal: AbortSignal): Promise<void> {
+    const shown = note(newest.note)
     const tree = new TileTree(this.#folder, newest.size)
-    for (let old = Math.min(this.#known ?? 0, newest.size); ; ) {
-      const { status, text } = await post(
-        this.#options.place,
-        `old ${old}\n${hashesText(tree.consistency(old))}\n${note}`,
-      )
-      if (status === 200) return this.#keep(`${note}${text}`, newest.size)
+    let old = Math.min(this.#known, newest.size)
+    for (let attempts = 0; attempts < MOST_ATTEMPTS; attempts++) {
+      const body = `old ${old}\n${goesOnFrom(tree, old)}\n${shown}`
+      const { status, text } = await post(this.#options.place, body, signal)
+      if (status === 200) return this.#keep(shown, text)
       const size = status === 409 ? sizeIn(text) : undefined
       if (size === undefined || size === old) throw Object.assign(new Error('it was not signed'), { code: status })
       if (size > newest.size) throw new LogCut(size, newest.size)
       old = size
     }
+    throw new Error('the witness names another number of records each time')
   }
 
-  async #keep(note: string, size: number): Promise<void> {
+  /** Of the answer, only the signature of the witness itself. */
+  async #keep(shown: string, answer: string): Promise<void> {
     const { key } = this.#options.place
+    const line = answer.split('\n').find((one) => one.startsWith(`— ${key.name} `))
+    const note = `${shown}${line}\n`
     if (cosignedAt(note, key) === undefined) throw new Error(`the answer has no signature of ${keyName(key)}`)
-    if (readCheckpoint(note.slice(0, note.lastIndexOf('\n\n') + 1))?.size !== size) return
     await replaceFile(join(this.#folder, WITNESSED), note, 0o600)
   }
 
@@ -131,26 +123,26 @@ class CheckpointShower {
     const found = await readWitnessed(this.#folder, this.#options.place.key)
     return found?.origin === origin ? found.size : 0
   }
-
-  async #ownKey(origin: string): Promise<WitnessedKey> {
-    const file = join(this.#folder, WITNESS_KEY)
-    const text = await readIfThere(file)
-    const privateKey = text === undefined ? generateKeyPairSync('ed25519').privateKey : createPrivateKey(text)
-    if (text === undefined) await replaceFile(file, privateKey.export({ type: 'pkcs8', format: 'pem' }), 0o600)
-    const verifier = verifierKey(origin, createPublicKey(privateKey))
-    this.#options.report({ kind: 'shows', key: keyText(verifier) })
-    return { verifier, privateKey }
-  }
 }
 
-async function post({ url }: WitnessPlace, body: string): Promise<{ readonly status: number; readonly text: string }> {
+async function post(
+  { url }: WitnessPlace,
+  body: string,
+  signal?: AbortSignal,
+): Promise<{ readonly status: number; readonly text: string }> {
   const answer = await fetch(new URL('add-checkpoint', url), {
     method: 'POST',
     body,
     redirect: 'error',
-    signal: AbortSignal.timeout(LONGEST_MS),
+    signal: AbortSignal.any([AbortSignal.timeout(LONGEST_MS), ...(signal ? [signal] : [])]),
   })
-  return { status: answer.status, text: (await answer.text()).slice(0, LONGEST_ANSWER) }
+  let text = ''
+  for await (const part of answer.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += part
+    // Leaving the loop ends the connection.
+    if (text.length > LONGEST_ANSWER) throw new Error('its answer is too long')
+  }
+  return { status: answer.status, text }
 }
 
 /** How many records the witness has signed, as it says where somebody believes in another number. */
@@ -158,16 +150,18 @@ function sizeIn(text: string): number | undefined {
   return /^(?:0|[1-9]\d{0,14})\n$/.test(text) ? Number(text) : undefined
 }
 
-interface WitnessedKey {
-  readonly verifier: VerifierKey
-  readonly privateKey: KeyObject
-}
-
 /** The newest checkpoint that the witness has signed. */
 const WITNESSED = 'witnessed'
 
-function hashesText(proof: readonly string[]): string {
-  return proof.map((one) => `${base64(one)}\n`).join('')
+/** The proof that the tree goes on from what the witness has signed, each hash in a line. */
+function goesOnFrom(tree: TileTree, old: number): string {
+  try {
+    const proof = tree.consistency(old)
+    return proof.map((one) => `${base64(one)}\n`).join('')
+  } catch (error) {
+    if (!(error instanceof UnusableTile)) throw error
+    throw new Error(`it has signed ${old} records, and the hashes that prove what came after are deleted or damaged`)
+  }
 }
 
 function keyName({ name, id }: VerifierKey): string {
@@ -188,7 +182,7 @@ export async function readWitnessed(folder: string, witness: VerifierKey): Promi
   const note = await readIfThere(join(folder, WITNESSED))
   const time = note === undefined ? undefined : cosignedAt(note, witness)
   if (note === undefined || time === undefined) return undefined
-  const found = readCheckpoint(note.slice(0, note.lastIndexOf('\n\n') + 1))
+  const found = checkpointIn(note)
   return found && { ...found, time, note }
 }
 

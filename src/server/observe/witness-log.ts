@@ -7,11 +7,12 @@ import { remoteReason } from './remote-reason.ts'
 interface WitnessedLog {
   readonly file: string
   readonly place: WitnessPlace
+  readonly keepsTree: () => boolean
   readonly log: Logger
   readonly registry: Registry
 }
 
-export function witnessLog({ file, place, log, registry }: WitnessedLog): { close(): Promise<void> } {
+export function witnessLog({ file, place, keepsTree, log, registry }: WitnessedLog): { close(): Promise<void> } {
   const witness = place.url.origin
   const newest = new Gauge({
     name: 'sallyport_decisions_witnessed_timestamp_seconds',
@@ -22,6 +23,7 @@ export function witnessLog({ file, place, log, registry }: WitnessedLog): { clos
   return startWitness({
     file,
     place,
+    keepsTree,
     report: (event: WitnessEvent) => {
       if (event.kind === 'shows') {
         log.info({ witness, key: event.key }, 'the decision log is shown to a witness, which must know this key')

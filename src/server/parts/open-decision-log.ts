@@ -11,6 +11,7 @@ import { createStandardOutput } from '../../decision-log/sink.ts'
 import { type LogTreeEvent, startLogTree } from '../../decision-log/tree/log-tree.ts'
 import type { LivePolicy } from '../../policy/live/live-policy.ts'
 import type { Outbox } from '../../store/contract.ts'
+import { cosignLogs } from '../observe/cosigned-log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { logRecords } from '../observe/server-records.ts'
 import type { Shadow } from '../shadow/shadow.ts'
@@ -32,10 +33,13 @@ export async function openLog(
   const tree = startLogTree({ file, keep, instance, now, database: outbox, report: (event) => tellTree(log, event) })
   const sender =
     send && (await import('../observe/send-log.ts')).sendLog({ file, place: send, instance, log, registry })
+  const keepsTree = () => tree.isKept
+  const cosigner = cosignLogs({ file, database: outbox, keepsTree, now, log, registry })
   const shown =
-    witness && (await import('../observe/witness-log.ts')).witnessLog({ file, place: witness, log, registry })
-  // The witness sees what the tree has signed last.
-  const readers = [tree, ...(shown ? [shown] : []), ...(sender ? [sender] : [])]
+    witness &&
+    (await import('../observe/witness-log.ts')).witnessLog({ file, place: witness, keepsTree, log, registry })
+  // They see what the tree has signed last.
+  const readers = [tree, cosigner, ...(shown ? [shown] : []), ...(sender ? [sender] : [])]
   return openDecisionLog({ sink, outbox, records, readers }, report)
 }
 

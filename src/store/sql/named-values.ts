@@ -1,7 +1,7 @@
 /** Named values next to the objects: secrets that instances share, and marks that describe the data. */
 import { randomBytes } from 'node:crypto'
 import { StoreUnavailable } from '../errors.ts'
-import { type SqlEngine, type Statement, sql } from './statement.ts'
+import { type SqlDialect, type SqlEngine, type Statement, sql } from './statement.ts'
 
 const SECRET_BYTES = 32
 
@@ -33,4 +33,60 @@ export function writeMark(name: string, value: string): Statement {
     name,
     value,
   )
+}
+
+/** Marks whose names begin alike, with a space at the end. Each says when it was written, by the clock of the database. */
+export interface DatedMarks {
+  readonly beginning: string
+  /** So many of the newest ones. */
+  readonly most: number
+  /** In characters; a longer one is left out. */
+  readonly longest: number
+  readonly sinceMs?: number
+}
+
+/** Milliseconds since the epoch have 13 digits from 2001 to 2286. */
+const DATE = 'substr(value, 1, 13)'
+const LONGEST_NAME = 1000
+const BEGINS = 'name >= $1 and name < $2'
+
+export function writeDatedMark({ now, text }: SqlDialect, name: string, value: string): Statement {
+  return sql(
+    `insert into marks (name, value) values ($1, cast(${now} as text) || ' ' || $2)
+      on conflict (name) do update set value = excluded.value`,
+    name,
+    text(value),
+  )
+}
+
+/** Each name and its value, which `undated` reads; the newest first. */
+export function datedMarks({ now }: SqlDialect, { beginning, most, longest, sinceMs }: DatedMarks): Statement {
+  const since = sinceMs === undefined ? '' : `and ${DATE} >= cast(${now} - ${sinceMs} as text)`
+  return sql(
+    `select name, value from marks where ${BEGINS} and length(name) <= ${LONGEST_NAME}
+      and length(value) <= $3 ${since} order by ${DATE} desc, name limit $4`,
+    beginning,
+    endOf(beginning),
+    longest,
+    most,
+  )
+}
+
+export function undated(value: string): string {
+  return value.slice(14)
+}
+
+export function dropBefore({ now }: SqlDialect, beginning: string, sinceMs: number): Statement {
+  const old = `${DATE} < cast(${now} - ${sinceMs} as text)`
+  return sql(`delete from marks where ${BEGINS} and ${old}`, beginning, endOf(beginning))
+}
+
+export function dropAllButNewest({ beginning, most }: Pick<DatedMarks, 'beginning' | 'most'>): Statement {
+  const newest = `select name from marks where ${BEGINS} order by ${DATE} desc, name limit $3`
+  return sql(`delete from marks where ${BEGINS} and name not in (${newest})`, beginning, endOf(beginning), most)
+}
+
+/** The first name after those that begin so. */
+function endOf(beginning: string): string {
+  return `${beginning.slice(0, -1)}!`
 }

@@ -1,7 +1,16 @@
 /** The outbox holds decision records, which commit with their writes, until they are in the decision log. */
-import type { Outbox, OutboxRecord } from '../contract.ts'
+import type { LogCosignature, LogOffer, Outbox, OutboxRecord } from '../contract.ts'
 import { Lease } from './lease.ts'
-import { readMark, writeMark } from './named-values.ts'
+import {
+  type DatedMarks,
+  datedMarks,
+  dropAllButNewest,
+  dropBefore,
+  readMark,
+  undated,
+  writeDatedMark,
+  writeMark,
+} from './named-values.ts'
 import { type SqlDialect, type SqlEngine, type Statement, sql } from './statement.ts'
 
 const HOLD_MS = 1000
@@ -54,6 +63,35 @@ export class SqlOutbox implements Outbox {
     await changeSoon(writeMark(markOf(log), dialect.text(note)))
   }
 
+  async offer(log: string, text: string): Promise<void> {
+    const { changeSoon, dialect } = this.#engine
+    await changeSoon(writeDatedMark(dialect, `${OFFERS.beginning}${log}`, text))
+    await changeSoon(dropBefore(dialect, OFFERS.beginning, OFFER_MS))
+    await changeSoon(dropAllButNewest(cosignatures(log)))
+  }
+
+  async offers(): Promise<readonly LogOffer[]> {
+    return (await this.#marks(OFFERS)).map(([log, text]) => ({ log, text }))
+  }
+
+  async cosign(log: string, by: string, note: string): Promise<void> {
+    const { changeSoon, dialect } = this.#engine
+    await changeSoon(writeDatedMark(dialect, `${cosignatures(log).beginning}${by}`, note))
+  }
+
+  async cosignaturesOf(log: string): Promise<readonly LogCosignature[]> {
+    return (await this.#marks(cosignatures(log))).map(([by, note]) => ({ by, note }))
+  }
+
+  /** Each by the rest of its name. */
+  async #marks(marks: DatedMarks): Promise<readonly (readonly [rest: string, text: string])[]> {
+    const { ask, dialect } = this.#engine
+    const rows = await ask(datedMarks(dialect, marks))
+    return rows.map(
+      ([name, text]) => [String(name).slice(marks.beginning.length), undated(dialect.fromStored(text))] as const,
+    )
+  }
+
   hold(holder: string): Promise<boolean> {
     return this.#lease.hold(holder)
   }
@@ -61,6 +99,19 @@ export class SqlOutbox implements Outbox {
   release(holder: string): Promise<void> {
     return this.#lease.release(holder)
   }
+}
+
+const OFFER_MS = 30 * 86_400_000
+const MOST_OFFERS = 200
+const MOST_COSIGNATURES = 200
+/** In characters: with a proof for each of 32 sizes. */
+const LONGEST_OFFER = 64 * 1024
+const LONGEST_NOTE = 8 * 1024
+
+const OFFERS: DatedMarks = { beginning: 'log offer ', most: MOST_OFFERS, longest: LONGEST_OFFER, sinceMs: OFFER_MS }
+
+function cosignatures(log: string): DatedMarks {
+  return { beginning: `log cosigned ${log} by `, most: MOST_COSIGNATURES, longest: LONGEST_NOTE }
 }
 
 function markOf(log: string): string {

@@ -1,13 +1,7 @@
 /** The tree of a log, for a command: what was signed, and the keys that vouch for it. */
 import { historyEntries, readNewest } from '../../decision-log/tree/history.ts'
 import { keptElsewhere, type SignedHistory, signedHistory } from '../../decision-log/tree/signed-history.ts'
-import {
-  type Checkpoint,
-  keyText,
-  readCheckpoint,
-  readKeyText,
-  type VerifierKey,
-} from '../../decision-log/tree/signed-note.ts'
+import { type Checkpoint, keyText, readKeyText, type VerifierKey } from '../../decision-log/tree/signed-note.ts'
 import { ToolError } from '../load-policy.ts'
 
 /** Throws ToolError if there is no history, or no first key in it. */
@@ -50,24 +44,25 @@ export interface OutsideCheckpoint extends Checkpoint {
   readonly place: string
 }
 
-/** A checkpoint by a key that the tree doesn't know fits no tree that the log's server would go on with. */
-export function databaseCheckpoint(note: string, history: SignedHistory): OutsideCheckpoint {
-  const place = 'the database'
-  const found = keptElsewhere(note, history)
-  if (found) return { ...found, place }
-  const size = readCheckpoint(note.slice(0, note.lastIndexOf('\n\n') + 1))?.size ?? 0
-  return { origin: history.origin, size, root: '', place }
-}
-
 export function unreadDatabase(name: string, why: string): ToolError {
   return new ToolError(
     `the newest checkpoint is in the database ${name}, which can't be read (${why}): run this with the settings and the user of the server`,
   )
 }
 
+/** The keys of a log, and the one that stays while they change. */
+export interface KnownKeys extends SignedHistory {
+  readonly staying?: VerifierKey | undefined
+}
+
+/** Undefined if no key of the log has signed it. */
+export function signedByLog(note: string, { staying, ...history }: KnownKeys): Checkpoint | undefined {
+  return keptElsewhere(note, staying ? { ...history, keys: [...history.keys, staying] } : history)
+}
+
 /** Throws ToolError unless a key of the log has signed it. */
-export function outsideCheckpoint(place: string, note: string, history: SignedHistory): OutsideCheckpoint {
-  const found = keptElsewhere(note, history)
+export function outsideCheckpoint(place: string, note: string, known: KnownKeys): OutsideCheckpoint {
+  const found = signedByLog(note, known)
   if (found) return { ...found, place }
-  throw new ToolError(`${place} is no checkpoint that a key of ${history.origin} signed`)
+  throw new ToolError(`${place} is no checkpoint that a key of ${known.origin} signed`)
 }

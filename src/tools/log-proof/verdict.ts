@@ -100,6 +100,6 @@ function between(record: number, checkpoints: readonly SignedCheckpoint[]): stri
 function checkpointName(checkpoint: SignedCheckpoint | OutsideCheckpoint): string {
   const { size } = checkpoint
   return 'place' in checkpoint
-    ? `that of ${checkpoint.place} (${size})`
+    ? `the checkpoint of ${checkpoint.place} (${size})`
     : `the checkpoint of ${checkpoint.time} (${size})`
 }

@@ -4,6 +4,7 @@ import { linesToTheEnd } from '../../decision-log/log-files.ts'
 import { isHalfErased, personalParts, signedText } from '../../decision-log/sealed-line.ts'
 import { leafHash, type TreeHash } from '../../decision-log/tree/merkle.ts'
 import type { SignedCheckpoint, SignedHistory } from '../../decision-log/tree/signed-history.ts'
+import type { Checkpoint } from '../../decision-log/tree/signed-note.ts'
 import { minimumOf, TileTree, UnusableTile } from '../../decision-log/tree/tiles.ts'
 import type { OutsideCheckpoint } from './tree-of-log.ts'
 
@@ -65,7 +66,7 @@ export async function verifyLog(
     faults.push(
       ...outside.filter(({ size }) => size > tree.size).map((one) => ({ kind: 'cut', checkpoint: one }) as const),
     )
-    faults.push(...rewrittenIn(tree, minimum, [...outside, ...history.checkpoints]))
+    faults.push(...rewrittenIn(tree, minimum, outside, history.checkpoints))
     return { ...(await compareLines(files, new LineComparison(tree, minimum, faults))), newest }
   } catch (error) {
     if (!(error instanceof UnusableTile)) throw error
@@ -80,15 +81,20 @@ export async function verifyLog(
   }
 }
 
-/** The first checkpoint that the tree of the newest one doesn't fit. Hashes of leaves before `minimum` were deleted. */
+/**
+ * The checkpoints of other places that the tree of the newest one doesn't fit; if there are none, the first one of its
+ * own. Hashes of leaves before `minimum` were deleted.
+ */
 function rewrittenIn(
   tree: TileTree,
   minimum: number,
-  checkpoints: readonly (SignedCheckpoint | OutsideCheckpoint)[],
+  outside: readonly OutsideCheckpoint[],
+  checkpoints: readonly SignedCheckpoint[],
 ): readonly LogFault[] {
-  const known = checkpoints.filter(({ size }) => size >= minimum && size <= tree.size)
-  const checkpoint = known.find(({ size, root }) => tree.root(size) !== root)
-  return checkpoint ? [{ kind: 'rewritten', checkpoint }] : []
+  const isUnfit = ({ size, root }: Checkpoint) => size >= minimum && size <= tree.size && tree.root(size) !== root
+  const unfit = outside.filter(isUnfit)
+  const first = unfit.length > 0 ? unfit : [checkpoints.find(isUnfit)].filter((one) => one !== undefined)
+  return first.map((checkpoint) => ({ kind: 'rewritten', checkpoint }))
 }
 
 async function compareLines(files: readonly string[], comparison: LineComparison): Promise<Omit<LogVerdict, 'newest'>> {

@@ -22,9 +22,11 @@ import { GrowingTree } from '../../../src/decision-log/tree/growing-tree.ts'
 import { type LogKey, makeKey, readKey } from '../../../src/decision-log/tree/log-key.ts'
 import { type LogTree, type LogTreeEvent, startLogTree, treeFolder } from '../../../src/decision-log/tree/log-tree.ts'
 import { leafHash } from '../../../src/decision-log/tree/merkle.ts'
+import type { SignedHistory } from '../../../src/decision-log/tree/signed-history.ts'
 import { checkpointText, keyText } from '../../../src/decision-log/tree/signed-note.ts'
 import { writeTile } from '../../../src/decision-log/tree/tiles.ts'
-import { databaseCheckpoint, historyOf, pinnedKey } from '../../../src/tools/log-proof/tree-of-log.ts'
+import { checkpointsOfDatabase } from '../../../src/tools/log-proof/checkpoints-of-database.ts'
+import { historyOf, pinnedKey } from '../../../src/tools/log-proof/tree-of-log.ts'
 import { verifyLog } from '../../../src/tools/log-proof/verify-log.ts'
 import { removeFolder } from '../../ends-with-tests.ts'
 import { until } from '../../until.ts'
@@ -140,7 +142,7 @@ describe('a signed log', () => {
     await removeFolder(treeFolder(log))
     await cp(original, treeFolder(log), { recursive: true })
     const older = await history()
-    const outside = databaseCheckpoint(newest, older)
+    const [outside = none()] = inDatabaseAlone(newest, older)
     expect(outside).to.include({ size: 40, place: 'the database' })
     const { faults } = await verifyLog([log], treeFolder(log), older, [outside])
     expect(faults.map(({ kind }) => kind)).to.deep.equal(['cut'])
@@ -196,7 +198,7 @@ describe('a signed log', () => {
     const [newest = ''] = inDatabase.values()
     const whole = async () => {
       const found = await history()
-      const outside = [databaseCheckpoint(newest, found)]
+      const outside = inDatabaseAlone(newest, found)
       expect(await verifyLog([log], treeFolder(log), found, outside)).to.deep.include({ whole: 40, faults: [] })
     }
     // The checkpoint that the next one of its minute replaces was removed, and the next one isn't there yet.
@@ -352,6 +354,10 @@ describe('a signed log', () => {
 
 function linesFrom(first: number, count: number): string {
   return Array.from({ length: count }, (_, at) => `{"record":"decision","n":${first + at}}\n`).join('')
+}
+
+function inDatabaseAlone(checkpoint: string, history: SignedHistory) {
+  return checkpointsOfDatabase({ checkpoint, cosignatures: [], offers: [] }, history).compared
 }
 
 function none(): never {

@@ -1,5 +1,8 @@
 /** A witness of somebody else signs what the log goes on with, and nothing that was cut or written anew. */
+import { once } from 'node:events'
 import { appendFile, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -7,6 +10,7 @@ import { historyEntries, readNewest } from '../../../src/decision-log/tree/histo
 import { type LogTree, startLogTree } from '../../../src/decision-log/tree/log-tree.ts'
 import { keptElsewhere, signedHistory } from '../../../src/decision-log/tree/signed-history.ts'
 import { cosignedAt, readKeyText } from '../../../src/decision-log/tree/signed-note.ts'
+import { removeTilesBefore } from '../../../src/decision-log/tree/tiles.ts'
 import { readWitnessed, startWitness, type WitnessEvent } from '../../../src/decision-log/tree/witness.ts'
 import { sallyport } from '../../command.ts'
 import { removeFolder } from '../../ends-with-tests.ts'
@@ -102,6 +106,97 @@ describe('a log that a witness sees', () => {
     expect(await readWitnessed(`${log}.tree`, witness.key)).to.equal(undefined)
   })
 
+  it('is shown with its new key and name when a new tree begins, and from a key that was lost on with another', async () => {
+    await grow(10)
+    const events: WitnessEvent[] = []
+    const shown = start(events)
+    const keys = () => events.flatMap((one) => (one.kind === 'shows' ? [one.key] : []))
+    await until(() => events.some(({ kind }) => kind === 'witnessed'))
+    await removeFolder(`${log}.tree`)
+    witness.signed = undefined
+    await grow(1)
+    await until(() => events.some((one) => one.kind === 'witnessed' && one.size === 11))
+    await shown.close()
+    expect(new Set(keys().map((key) => key.split('+')[0])).size).to.equal(2)
+    await rm(`${log}.tree/witness-key.pem`)
+    await grow(1)
+    // The witness still knows the other key.
+    const trusted = witness.finds()
+    expect(told(await show(witness.key, () => trusted))).to.contain('it was not signed')
+  })
+
+  it('takes of any answer nothing but the signature, and ends one that has no end', async () => {
+    await grow(300)
+    const answers: ((response: ServerResponse) => void)[] = []
+    const hostile = createServer((_, response) => answers[0]?.(response))
+    hostile.listen(0, '127.0.0.1')
+    await once(hostile, 'listening')
+    const url = new URL(`http://127.0.0.1:${(hostile.address() as AddressInfo).port}/`)
+    const failure = async (answer: (response: ServerResponse) => void) => {
+      answers[0] = answer
+      const events: WitnessEvent[] = []
+      const shown = start(events, url)
+      await until(() => events.some(({ kind }) => kind !== 'shows'))
+      await shown.close()
+      return told(events.filter(({ kind }) => kind !== 'shows'))
+    }
+    const unsigned = `the answer has no signature of ${witness.key.name}+${witness.key.id}`
+    let number = 0
+    expect(await failure((response) => response.writeHead(409).end(`${(number++ % 299) + 1}\n`))).to.equal(
+      'the witness names another number of records each time',
+    )
+    expect(await failure((response) => response.writeHead(409).end('400\n'))).to.contain(
+      'the witness has signed 400 records, and the log has 300',
+    )
+    for (const text of ['-1\n', '1e3\n', '12', '12\n13\n', '99999999999999999999\n']) {
+      expect(await failure((response) => response.writeHead(409).end(text)), text).to.equal('it was not signed')
+    }
+    for (const text of [
+      '',
+      '\n\n',
+      `— ${witness.key.name} AAAA\n`,
+      `x\n\n— ${witness.key.name} ${'A'.repeat(100)}\n`,
+    ]) {
+      expect(await failure((response) => response.writeHead(200).end(text)), text).to.equal(unsigned)
+    }
+    expect(await failure((response) => response.writeHead(302, { location: '/' }).end())).to.contain('fetch failed')
+    const endless = (response: ServerResponse) => {
+      response.writeHead(200)
+      const more = () => {
+        while (!response.destroyed && response.write('x'.repeat(10_000)));
+        if (!response.destroyed) response.once('drain', more)
+      }
+      more()
+    }
+    expect(await failure(endless)).to.equal('its answer is too long')
+    // A stop doesn't wait for one that never answers.
+    let asked = 0
+    answers[0] = () => {
+      asked += 1
+    }
+    const events: WitnessEvent[] = []
+    const shown = start(events, url)
+    await until(() => asked > 0)
+    await shown.close()
+    expect(told(events.filter(({ kind }) => kind !== 'shows'))).to.contain('due to timeout')
+    expect(await readWitnessed(`${log}.tree`, witness.key)).to.equal(undefined)
+    hostile.closeAllConnections()
+    hostile.close()
+  })
+
+  it('is not shown by a process that does not keep its tree, and not from hashes that are deleted', async () => {
+    await grow(600)
+    const events: WitnessEvent[] = []
+    await startWitness({ ...options(events), keepsTree: () => false }).close()
+    expect(events).to.deep.equal([])
+    await show()
+    await grow(500)
+    await removeTilesBefore(`${log}.tree`, 1024)
+    expect(told(await show())).to.equal(
+      'it has signed 600 records, and the hashes that prove what came after are deleted or damaged',
+    )
+  })
+
   it('is shown by a server, and `decisions verify` asks the witness what it has signed', async () => {
     const env = { LOG_WITNESS: witness.url.href, LOG_WITNESS_KEY: witnessKeyText(witness.key), DECISION_LOG_FILE: log }
     const data = await mkdtemp(join(folder, 'data-'))
@@ -158,18 +253,42 @@ describe('a log that a witness sees', () => {
     await tree.close()
   }
 
-  /** Two rounds: at once, and at the close. */
-  async function show(key = witness.key): Promise<readonly Exclude<WitnessEvent, { kind: 'shows' }>[]> {
+  /** Until something was told. */
+  async function show(
+    key = witness.key,
+    finds = (text: string) => readKeyText(text),
+  ): Promise<readonly Exclude<WitnessEvent, { kind: 'shows' }>[]> {
     const events: WitnessEvent[] = []
-    const report = (event: WitnessEvent) => {
-      if (event.kind === 'shows') witness.finds = () => readKeyText(event.key)
-      events.push(event)
-    }
-    const shown = startWitness({ file: log, place: { url: witness.url, key }, report })
+    const shown = start(events, witness.url, key, finds)
     await until(() => events.some(({ kind }) => kind !== 'shows'))
     await shown.close()
     const [first] = events.filter((event) => event.kind !== 'shows')
     return first ? [first] : []
+  }
+
+  function start(
+    events: WitnessEvent[],
+    url = witness.url,
+    key = witness.key,
+    finds = (text: string) => readKeyText(text),
+  ): { close(): Promise<void> } {
+    return startWitness({ ...options(events, finds), place: { url, key } })
+  }
+
+  function options(events: WitnessEvent[], finds = (text: string) => readKeyText(text)) {
+    return {
+      file: log,
+      place: { url: witness.url, key: witness.key },
+      keepsTree: () => true,
+      report: (event: WitnessEvent) => {
+        if (event.kind === 'shows') {
+          const key = finds(event.key)
+          witness.finds = () => key
+        }
+        events.push(event)
+      },
+      everyMs: 5,
+    }
   }
 
   function told(events: readonly WitnessEvent[]): string {

@@ -32,7 +32,7 @@ export function writeInThread({ engine, opened }: Assembled, { file, plans, now,
   return {
     store: new SqliteStore(engine, threaded),
     seeding: readHere(seeding, remote('seeding'), ['readMark', 'count']),
-    outbox: readHere(outbox, remote('outbox'), ['waiting', 'checkpointOf']),
+    outbox: readHere(outbox, remote('outbox'), ['waiting', 'checkpointOf', 'offers', 'cosignaturesOf']),
     directory: readHere(directory, remote('directory'), READS_OF_DIRECTORY),
     attempts: attemptsInThread(engine.counters, remote('counters')),
     // Only before a server listens: nobody waits for it yet, and the thread hasn't been asked for anything.
