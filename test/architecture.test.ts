@@ -44,7 +44,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
   cli: 5050,
   tools: 30580,
-  server: 11830,
+  server: 12080,
   analysis: 4950,
   config: 900,
   identity: 2800,

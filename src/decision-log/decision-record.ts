@@ -47,8 +47,10 @@ export interface DecisionRecord {
   readonly fieldsRefused?: readonly string[] | undefined
   /** The answer showed what the caller can do with each object (`?can=true`). */
   readonly can?: true | undefined
+  /** The objects that the answer showed beside those of the request (`?expand`). */
+  readonly expanded?: readonly OtherObject[] | undefined
   /** For a delete: the objects that referred to the deleted one, and were changed or deleted with it. */
-  readonly along?: { readonly changed: readonly AlongObject[]; readonly deleted: readonly AlongObject[] } | undefined
+  readonly along?: { readonly changed: readonly OtherObject[]; readonly deleted: readonly OtherObject[] } | undefined
   /** For a batch of a migration: the ids of the objects that it changed or deleted. */
   readonly migrated?: { readonly changed: readonly string[]; readonly deleted: readonly string[] } | undefined
   /** For a command: its arguments and options, as they were typed. */
@@ -84,7 +86,7 @@ export interface DecisionRecord {
   readonly write?: number | undefined
 }
 
-interface AlongObject {
+interface OtherObject {
   readonly resource: string
   readonly objectId: string
 }

@@ -29,13 +29,14 @@ function namesIds({ facts }: Masks, resource = ''): boolean {
  */
 export function mask(record: DecisionRecord, masks: Masks): DecisionRecord {
   if (masks.fields.size === 0 && masks.facts.size === 0) return record
-  const { asked, searched, along } = record
+  const { asked, searched, along, expanded } = record
   const masked = <T extends { readonly resource: string }>(one: T) =>
     hidesIds(masks, one.resource) ? { ...one, objectId: MASKED } : one
   return {
     ...maskOne(record, masks),
     ...(asked && { asked: asked.map((one) => maskOne(one, masks)) }),
     ...(searched && { searched: maskSearch(searched, masks) }),
+    ...(expanded && { expanded: expanded.map(masked) }),
     ...(along && { along: { changed: along.changed.map(masked), deleted: along.deleted.map(masked) } }),
   }
 }

@@ -30,6 +30,7 @@ export function recordLine(record: DecisionRecord): string {
     facts,
     asked,
     searched,
+    expanded,
     along,
     migrated,
     arguments: typed,
@@ -37,7 +38,7 @@ export function recordLine(record: DecisionRecord): string {
   } = record
   const open = JSON.stringify({ record: 'decision', ...rest })
   const who = JSON.stringify({ address, subject, credential, signedIn })
-  const about = JSON.stringify({ objectId, searched, along, migrated, arguments: typed })
+  const about = JSON.stringify({ objectId, searched, expanded, along, migrated, arguments: typed })
   const known = JSON.stringify({ facts })
   const questions = asked ? `,"asked":[${askedTexts(asked).join(',')}]` : ''
   // Only the facts of a single decision can be long. The ids of a migration, and of what goes along with a delete, are bounded by their number.

@@ -53,11 +53,16 @@ export class ListDecision {
     return this.#evidence
   }
 
+  /** Whether fields of the resource refer to other objects. */
+  get refers(): boolean {
+    return this.#grants.resource.references !== undefined
+  }
+
   /** The queries that a list of this resource accepts under the most generous policy. */
-  get widest(): Pick<ListDecision, 'queryable' | 'shown'> {
+  get widest(): Pick<ListDecision, 'queryable' | 'shown' | 'refers'> {
     const { fields } = this.#grants.resource
     const queryable = new Map([...fields].filter(([name, { indexed }]) => indexed || name === 'id'))
-    return { queryable, shown: new Set(fields.keys()) }
+    return { queryable, shown: new Set(fields.keys()), refers: this.refers }
   }
 
   /** Adds the query's fields to the evidence and, if only the policy refuses the query, the refused fields. */

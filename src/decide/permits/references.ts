@@ -63,10 +63,11 @@ function stays(field: string, id: string, { document, named, readable }: ObjectB
 
 /** How one object is asked for; a resource without such a route is asked for by the usual action. */
 export function objectRoute(
-  { name, routes }: Resource,
+  { name, routes, canonicalItemPath }: Resource,
   operation: Extract<Operation, 'read' | 'delete'>,
 ): { readonly route: Route; readonly endpoint: Endpoint } {
-  for (const route of routes) {
+  const canonical = routes.filter(({ path }) => path === canonicalItemPath)
+  for (const route of [...canonical, ...routes]) {
     const isPlain = route.kind === 'item' && route.redirect === undefined
     const endpoint = isPlain ? [...route.endpoints.values()].find((one) => one.operation === operation) : undefined
     if (endpoint) return { route, endpoint }

@@ -35,7 +35,7 @@ export const SCHEMA_CODES = {
   'pattern-slow':
     'begin with `^`, let only one part match any given character, and use no lookaround, `\\b` or back-references',
   'field-name':
-    'begin with a letter, use at most 64 letters, digits and `_`, and avoid `can` and the names of list parameters',
+    'begin with a letter, use at most 64 letters, digits and `_`, and avoid `can`, the names of list parameters, and beside references `expand` and `expanded`',
   'server-field': 'declare `"type": "string"` and `"readOnly": true`',
   'required-undeclared': 'declare the field under `properties` or remove the name',
   'default-misfit': "give a default that fits the field's own schema",

@@ -23,6 +23,7 @@ export function checkFields(file: SchemaFile): readonly Diagnostic[] {
     ...openFaults(file, json),
     ...serverFieldsOf(json).flatMap((name) => serverFieldFault(file, fields, name)),
     ...Object.keys(fields).flatMap((name) => nameFault(file, name)),
+    ...expandFaults(file, fields),
     ...allSubschemas(json).flatMap((one) => requiredFaults(file, one)),
     ...Object.keys(fields).flatMap((name) => indexFaults(file, json, name)),
     ...togetherFaults(file, json),
@@ -62,6 +63,17 @@ function nameFault(file: SchemaFile, name: string): readonly Diagnostic[] {
   // A name that every JavaScript object inherits would look present where it is absent.
   if (/^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(name) && !(name in Object.prototype)) return []
   return [file.faultAtKey(['properties', name], 'field-name', `\`${name}\` can't be a field's name`)]
+}
+
+/** Where a field refers to other objects, lists take `expand`, and answers have `expanded`. */
+function expandFaults(file: SchemaFile, fields: Readonly<Record<string, Json>>): readonly Diagnostic[] {
+  const refers = Object.values(fields).some((schema) => isObject(schema) && schema['x-reference'] !== undefined)
+  return ['expand', 'expanded']
+    .filter((name) => refers && Object.hasOwn(fields, name))
+    .map((name) => {
+      const message = `the field \`${name}\` would look like what \`?expand\` asks for, or adds to each object`
+      return file.faultAtKey(['properties', name], 'field-name', message)
+    })
 }
 
 /** A closed object (the root or an inner one) can't have a field that isn't declared, so it must not require one. */

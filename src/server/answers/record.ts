@@ -113,6 +113,7 @@ export function recordOf(request: RequestFacts): DecisionRecord {
     can: canOf(request),
     facts: evidence?.facts,
     along: outcome?.along?.told,
+    expanded: outcome?.expanded,
     asked: outcome?.asked,
     searched: outcome?.searched,
     status: answeredStatus(request),

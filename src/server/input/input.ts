@@ -8,10 +8,18 @@ export type Input = Content & { readonly preconditions: Preconditions; readonly 
 /** One form for each kind of operation. */
 export type Content =
   | { readonly kind: 'nothing' }
-  | { readonly kind: 'item'; readonly can: boolean }
+  | ({ readonly kind: 'item' } & ItemRequest)
   | { readonly kind: 'list'; readonly query: ListRequest }
   | { readonly kind: 'body'; readonly body: Readonly<Record<string, Json>> }
   | { readonly kind: 'json-patch'; readonly operations: readonly PatchOperation[] }
+
+/** The query of an item. */
+export interface ItemRequest {
+  /** Whether the answer shows what the caller can do with the object. */
+  readonly can: boolean
+  /** The references whose objects the answer shows, as sent. */
+  readonly expand?: string | undefined
+}
 
 /** The query of a list. */
 export interface ListRequest {
@@ -27,6 +35,8 @@ export interface ListRequest {
   readonly counted: boolean
   /** Whether the answer shows what the caller can do with each object. */
   readonly can: boolean
+  /** The references whose objects each row shows, as sent. */
+  readonly expand?: string | undefined
   readonly cursor?: string
 }
 

@@ -8,10 +8,10 @@ import { instantOf } from '../../base/time.ts'
 import type { ListDecision, QueriedFields } from '../../decide/grants/list-decision.ts'
 import type { Limits } from '../../decide/policy.ts'
 import type { Scalar } from '../../resources/object.ts'
-import type { Field } from '../../resources/resource.ts'
+import type { Field, Resource } from '../../resources/resource.ts'
 import { decode } from '../../resources/routing/request-target.ts'
 import type { Comparison, SortKey } from '../../store/contract.ts'
-import type { ListRequest } from './input.ts'
+import type { ItemRequest, ListRequest } from './input.ts'
 
 /** Throws Problem invalid-query. A parameter may appear once: clients can't know which of two would count. */
 export function readQuery(query: string): ReadonlyMap<string, string> {
@@ -37,9 +37,13 @@ export function refuseQuery(query: string): never {
 }
 
 /** The query of an item. Throws Problem invalid-query. */
-export function readItemQuery(parameters: ReadonlyMap<string, string>): { readonly can: boolean } {
-  for (const name of parameters.keys()) if (name !== 'can') throw unknownParameter(name, ['can'])
-  return { can: readCan(parameters.get('can')) }
+export function readItemQuery(
+  parameters: ReadonlyMap<string, string>,
+  { references }: Pick<Resource, 'references'>,
+): ItemRequest {
+  const accepted = references ? ['can', EXPAND] : ['can']
+  for (const name of parameters.keys()) if (!accepted.includes(name)) throw unknownParameter(name, accepted)
+  return { can: readCan(parameters.get('can')), expand: parameters.get(EXPAND) }
 }
 
 /** Throws Problem invalid-query. */
@@ -61,8 +65,15 @@ function splitPair(pair: string): readonly [string, string] {
 
 /** A field of such a name can't be filtered by (src/resources/check/fields.ts). */
 const RESERVED: ReadonlySet<string> = new Set(['limit', 'sort', 'fields', 'count', 'cursor', 'can'])
+/** Reserved where a resource has references: others may have a field of this name. */
+const EXPAND = 'expand'
+const RESERVED_WITH_REFERENCES = new Set([...RESERVED, EXPAND])
 
-type Queryable = Pick<ListDecision, 'queryable' | 'shown'>
+function reservedFor({ refers }: Pick<ListDecision, 'refers'>): ReadonlySet<string> {
+  return refers ? RESERVED_WITH_REFERENCES : RESERVED
+}
+
+type Queryable = Pick<ListDecision, 'queryable' | 'shown' | 'refers'>
 type Query = ReadonlyMap<string, string>
 
 /**
@@ -71,7 +82,7 @@ type Query = ReadonlyMap<string, string>
  * query's fields.
  */
 export function readListQuery(parameters: Query, limits: Pick<Limits, 'page'>, decision: ListDecision): ListRequest {
-  const named = namesIn(parameters)
+  const named = namesIn(parameters, decision)
   try {
     const query = read(parameters, limits, decision)
     decision.recordQuery(named)
@@ -82,8 +93,9 @@ export function readListQuery(parameters: Query, limits: Pick<Limits, 'page'>, d
   }
 }
 
-function namesIn(parameters: Query): QueriedFields {
-  const filters = [...parameters.keys()].filter((name) => !RESERVED.has(name)).map(withoutOperator)
+function namesIn(parameters: Query, decision: Pick<ListDecision, 'refers'>): QueriedFields {
+  const reserved = reservedFor(decision)
+  const filters = [...parameters.keys()].filter((name) => !reserved.has(name)).map(withoutOperator)
   const sorted = parameters.get('sort')?.split(',') ?? []
   const queried = [...filters, ...sorted.map((key) => key.replace(/^-/, ''))]
   return { queried, selected: parameters.get('fields')?.split(',') }
@@ -99,17 +111,20 @@ function isSound(parameters: Query, limits: Pick<Limits, 'page'>, widest: Querya
   }
 }
 
-function read(parameters: Query, { page }: Pick<Limits, 'page'>, { queryable, shown }: Queryable): ListRequest {
-  const filters = [...parameters].filter(([name]) => !RESERVED.has(name))
+function read(parameters: Query, { page }: Pick<Limits, 'page'>, asked: Queryable): ListRequest {
+  const { queryable, shown } = asked
+  const reserved = reservedFor(asked)
+  const filters = [...parameters].filter(([name]) => !reserved.has(name))
   const cursor = parameters.get('cursor')
   return {
     parameters,
     limit: readLimit(parameters.get('limit'), page),
-    filter: filters.map(([name, value]) => readComparison(fieldOf(name, queryable), name, value)),
+    filter: filters.map(([name, value]) => readComparison(fieldOf(name, queryable, reserved), name, value)),
     order: readOrder(parameters.get('sort'), queryable),
     fields: readFields(parameters.get('fields'), shown),
     counted: readCounted(parameters.get('count')),
     can: readCan(parameters.get('can')),
+    expand: asked.refers ? parameters.get(EXPAND) : undefined,
     ...(cursor === undefined ? {} : { cursor }),
   }
 }
@@ -119,9 +134,9 @@ function withoutOperator(parameter: string): string {
 }
 
 /** `field` or `field[operator]`. */
-function fieldOf(parameter: string, queryable: Queryable['queryable']): Field {
+function fieldOf(parameter: string, queryable: Queryable['queryable'], reserved: ReadonlySet<string>): Field {
   const field = queryable.get(withoutOperator(parameter))
-  if (!field) throw unknownParameter(parameter, [...RESERVED, ...queryable.keys()])
+  if (!field) throw unknownParameter(parameter, [...reserved, ...queryable.keys()])
   return field
 }
 

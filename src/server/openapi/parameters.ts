@@ -25,6 +25,9 @@ const IF_NONE_MATCH = 'Entity tags that the client has; the answer is 304 if one
 
 const CAN = 'Each object tells which actions the caller may do on it, and which fields the caller may write.'
 
+const EXPAND =
+  'References whose objects the answer shows too, under `expanded`: fields, or paths of up to three fields (`a.b.c`).'
+
 const IDEMPOTENCY_KEY = 'Makes the request safe to repeat for 24 hours: each repeat gets the first answer.'
 
 const AT_LEAST =
@@ -45,7 +48,12 @@ function ownParameters(routeMethod: RouteMethod, id: readonly Part[], describing
     case 'list':
       return listParameters(routeMethod, describing)
     case 'read':
-      return [...id, canParameter(describing), headerParameter(describing, 'If-None-Match', IF_NONE_MATCH)]
+      return [
+        ...id,
+        canParameter(describing),
+        ...expandParameter(routeMethod, describing),
+        headerParameter(describing, 'If-None-Match', IF_NONE_MATCH),
+      ]
     case 'create':
       return [headerParameter(describing, 'Idempotency-Key', IDEMPOTENCY_KEY)]
     case 'replace':
@@ -64,6 +72,14 @@ function idParameter({ schemas, components }: Describing): Part {
 
 function canParameter({ components }: Pick<Describing, 'components'>): Part {
   return queryComponent(components, 'can', CAN, { type: 'boolean', const: true })
+}
+
+/** Deeper paths go on with references of the objects that these lead to. */
+function expandParameter(routeMethod: RouteMethod, { access }: Pick<Describing, 'access'>): readonly Part[] {
+  const { some } = fieldsShown(access, routeMethod)
+  const names = (routeMethod.resource.references ?? []).map(({ field }) => field).filter((name) => some.has(name))
+  const pattern = `^(?:${names.join('|')})(?:\\.[A-Za-z][A-Za-z0-9_]*){0,2}$`
+  return names.length === 0 ? [] : [listOf('expand', EXPAND, { items: { type: 'string', pattern }, maxItems: 10 })]
 }
 
 function ifMatch({ route }: RouteMethod, describing: Describing): Part {
@@ -91,6 +107,7 @@ function listParameters(routeMethod: RouteMethod, { access, schemas, components 
   return [
     ...pageParameters(page, components),
     canParameter({ components }),
+    ...expandParameter(routeMethod, { access }),
     ...(names.length > 0 ? [sorted] : []),
     ...(some.size > 0 ? [fields] : []),
     ...queryable.flatMap((field) => filters(field, schemas)),

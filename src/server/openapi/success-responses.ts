@@ -92,7 +92,10 @@ function listAnswer(routeMethod: RouteMethod, describing: Describing): Reply {
   // The parameter `fields` can leave any of them out.
   const { resource } = routeMethod
   const can = canOfObject(resource, describing)
-  const listed = schemas.object(fieldsShown(describing.access, routeMethod).some, new Set(), { can })
+  const listed = schemas.object(fieldsShown(describing.access, routeMethod).some, new Set(), {
+    can,
+    ...expandedOf(resource),
+  })
   const page = {
     type: 'object',
     properties: {
@@ -169,7 +172,8 @@ function representation(routeMethod: RouteMethod, describing: Describing): { rea
   const { some, every } = fieldsShown(access, routeMethod)
   const required = schemas.required.union(SERVER_FIELDS).intersection(every)
   // The answers to reads and to writes share a name, although only a read has `can`.
-  const shown = schemas.object(some, required, { can: canOfObject(routeMethod.resource, describing) })
+  const { resource } = routeMethod
+  const shown = schemas.object(some, required, { can: canOfObject(resource, describing), ...expandedOf(resource) })
   return { schema: components.add('schemas', schemas.base + viewName(routeMethod), shown) }
 }
 
@@ -186,6 +190,20 @@ const OF_AN_OBJECT =
 
 const OF_A_LIST =
   'With `can=true`: the actions of the collection that the caller may do, and the fields of a new object.'
+
+const EXPANDED =
+  'With `expand`: by each path that was asked for, the object that it leads to, as a GET of it shows it. What is missing, or what this caller may not read, is absent.'
+
+function expandedOf({ references }: Resource): Record<string, Part> {
+  if (!references) return {}
+  return {
+    expanded: {
+      description: EXPANDED,
+      type: 'object',
+      additionalProperties: { type: 'object', additionalProperties: true },
+    },
+  }
+}
 
 /** The member of an object. */
 function canOfObject(resource: Resource, describing: Describing): Part {

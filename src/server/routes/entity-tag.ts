@@ -1,12 +1,11 @@
 /**
  * Strong entity tags (RFC 9110 section 8.8.3) of items, and the preconditions that name them (section 13.2). A tag has
  * two parts: the object and its state (If-Match compares this part), and the fields that are shown (so that callers
- * with different views never share a tag) with what the caller can do, if the answer shows it.
+ * with different views never share a tag) with what the answer shows beside the fields.
  */
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { Problem } from '../../base/problems/problem.ts'
-import type { Can } from '../../decide/grants/abilities.ts'
 import type { StoredObject } from '../../resources/object.ts'
 import type { Representation, Route } from '../../resources/resource.ts'
 import type { Preconditions, TagCondition } from '../input/input.ts'
@@ -54,10 +53,10 @@ export class EntityTags {
   }
 
   /** The opaque part of the tag, without quotes: the state's mark and that of the fields. */
-  opaqueOf(item: Item, shown: Representation, can?: Can): string {
-    // Other objects, the time and the policy change what a caller can do, so the tag needs its whole content.
-    const view = JSON.stringify(['view', ...Object.keys(shown), ...(can ? [can] : [])])
-    return this.stateOf(item) + (can ? this.#mark(view, VIEW_LENGTH) : this.#views.memo(view))
+  opaqueOf(item: Item, shown: Representation, more?: object): string {
+    // Other objects, the time and the policy change what stands beside the fields, so the tag needs its whole content.
+    const view = JSON.stringify(['view', ...Object.keys(shown), ...(more ? [more] : [])])
+    return this.stateOf(item) + (more ? this.#mark(view, VIEW_LENGTH) : this.#views.memo(view))
   }
 
   /** While the store returns the same object, it is written and marked once for the same `fields`, cut to `shown`. */
@@ -70,8 +69,8 @@ export class EntityTags {
   }
 
   /** The value of the header. */
-  of(item: Item, shown: Representation, can?: Can): string {
-    return `"${this.opaqueOf(item, shown, can)}"`
+  of(item: Item, shown: Representation): string {
+    return `"${this.opaqueOf(item, shown)}"`
   }
 
   /**

@@ -115,6 +115,8 @@ export interface Outcome {
   readonly evidence?: Evidence
   /** The id of the created object. */
   readonly objectId?: string
+  /** What `?expand` has shown, for the decision record. */
+  readonly expanded?: DecisionRecord['expanded']
   /** What else was written, because it referred to the deleted object; for the decision record. */
   readonly along?: WrittenAlong
   /** The questions of another service, for the decision record. */

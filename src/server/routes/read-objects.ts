@@ -5,16 +5,17 @@ import type { ReadDecision } from '../../decide/decision.ts'
 import type { Abilities, Can } from '../../decide/grants/abilities.ts'
 import type { ListDecision } from '../../decide/grants/list-decision.ts'
 import { represent } from '../../resources/object.ts'
-import type { Representation } from '../../resources/resource.ts'
+import type { Json, Representation } from '../../resources/resource.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
 import type { Counted, ListedObject, SortValue } from '../../store/contract.ts'
 import { type RowWriter, readListed, rowWriter } from '../../store/lists/json-row.ts'
 import { MemberCutter } from '../../store/lists/member-cutter.ts'
 import { sortValue } from '../../store/lists/sort-value.ts'
 import { writtenPage } from '../../store/lists/written-page.ts'
-import type { ListRequest } from '../input/input.ts'
+import type { ItemRequest, ListRequest } from '../input/input.ts'
 import { lostPageEnd } from './cursor.ts'
 import { isKnown, WrittenJson } from './entity-tag.ts'
+import { type Expanded, expand } from './expand.ts'
 import type { HandledRequest, Outcome, Services } from './handler.ts'
 
 /** In characters: a longer page end isn't put into a URL. */
@@ -23,16 +24,36 @@ const LONGEST_PAGE_END = 2000
 /** `at`: the sort values of the last object of the page; `of`: its id, if the values would be too long. */
 type PageEnd = { readonly at: readonly SortValue[] } | { readonly of: string }
 
-/** `tellsCan`: the client asks what the caller can do with the object. Throws Problem precondition-failed. */
+/** Throws Problem precondition-failed, and invalid-query for `expand`. */
 export function readObject(
   services: Services,
   request: HandledRequest,
   decision: ReadDecision,
-  showsCan: boolean,
+  query: ItemRequest,
 ): Outcome | Promise<Outcome> {
-  return showsCan
-    ? canOn(request, decision).then((can) => shownObject(services, request, decision, can))
+  return query.can || query.expand !== undefined
+    ? shownWithMore(services, request, decision, query)
     : shownObject(services, request, decision)
+}
+
+async function shownWithMore(
+  services: Services,
+  request: HandledRequest,
+  decision: ReadDecision,
+  query: ItemRequest,
+): Promise<Outcome> {
+  const can = query.can ? await canOn(request, decision) : undefined
+  const { shown: fields, representation } = decision
+  const found =
+    query.expand === undefined
+      ? undefined
+      : await expand(services, request, query.expand, { rows: [representation], fields })
+  const expanded = found?.rows[0]?.paths
+  const outcome = shownObject(services, request, decision, {
+    ...(can && { can: { ...can } }),
+    ...(expanded && { expanded }),
+  })
+  return found ? { ...outcome, expanded: found.objects } : outcome
 }
 
 async function canOn(request: HandledRequest, { object }: ReadDecision): Promise<Can> {
@@ -40,11 +61,17 @@ async function canOn(request: HandledRequest, { object }: ReadDecision): Promise
   return request.ask(abilities.of(object))
 }
 
-function shownObject(services: Services, request: HandledRequest, decision: ReadDecision, can?: Can): Outcome {
+/** `more`: members beside the fields. */
+function shownObject(
+  services: Services,
+  request: HandledRequest,
+  decision: ReadDecision,
+  more?: Readonly<Record<string, Json>>,
+): Outcome {
   const { object, representation: shown } = decision
   const item = { resource: request.resource.name, object }
-  const { opaque, body } = can
-    ? { opaque: services.tags.opaqueOf(item, shown, can), body: { ...shown, can: { ...can } } }
+  const { opaque, body } = more
+    ? { opaque: services.tags.opaqueOf(item, shown, more), body: { ...shown, ...more } }
     : services.tags.textOf(item, decision.shown, shown)
   const headers = { ETag: `"${opaque}"` }
   // RFC 9110 section 15.4.5: 304 repeats the headers that a cache needs. Headers that depend on the caller are set for
@@ -74,10 +101,13 @@ export async function listObjects(
   const page = { ...selection, marks, order, limit: limit + 1, bytes, ...(after && { after }) }
   const found = await store.list(name, page, reader)
   const shown = decision.rowFields(query.fields)
-  const alike = shown.kind === 'alike' && !abilities ? shown.fields : undefined
+  const alike = shown.kind === 'alike' && !abilities && query.expand === undefined ? shown.fields : undefined
+  const rows: string[] = []
   const { last, hasNext, text } = writtenPage(found, { limit, bytes, alike }, () => {
-    return abilities ? withCan(rowWriter(shown), abilities, decision.marks.length) : rowWriter(shown)
+    const write = abilities ? withCan(rowWriter(shown), abilities, decision.marks.length) : rowWriter(shown)
+    return query.expand === undefined ? write : keptIn(rows, write)
   })
+  const { expanded, items } = await expandedRows(services, request, decision, { query, rows, text })
   const next = hasNext && last ? nextCursor(services, request, query, last) : null
   // A count can take long, and a client may be gone by now.
   if (query.counted) request.gone().throwIfAborted()
@@ -86,8 +116,41 @@ export async function listObjects(
   return {
     status: successStatus('list'),
     headers: next === null ? {} : { Link: `<${nextTarget(request, query, next)}>; rel="next"` },
-    body: new WrittenJson(`{"items":[${text}],"next":${JSON.stringify(next)}${total}${can}}`),
+    body: new WrittenJson(`{"items":[${items}],"next":${JSON.stringify(next)}${total}${can}}`),
+    ...(expanded && { expanded }),
   }
+}
+
+function keptIn(rows: string[], write: RowWriter): RowWriter {
+  return (row) => {
+    const written = write(row)
+    rows.push(written)
+    return written
+  }
+}
+
+interface WrittenRows {
+  readonly query: ListRequest
+  readonly rows: readonly string[]
+  /** The rows, with commas between them. */
+  readonly text: string
+}
+
+async function expandedRows(
+  services: Services,
+  request: HandledRequest,
+  { shown: fields }: ListDecision,
+  { query, rows, text }: WrittenRows,
+): Promise<{ readonly items: string; readonly expanded?: Expanded['objects'] }> {
+  if (query.expand === undefined) return { items: text }
+  const read = rows.map((row): Representation => JSON.parse(row))
+  const { rows: more, objects } = await expand(services, request, query.expand, { rows: read, fields })
+  return { items: rows.map((row, i) => withMember(row, 'expanded', more[i]?.text ?? '{}')).join(), expanded: objects }
+}
+
+/** `row`: a JSON object; `json`: the value of the member. */
+function withMember(row: string, name: string, json: string): string {
+  return `${row.slice(0, -1)}${row === '{}' ? '' : ','}"${name}":${json}}`
 }
 
 /** `listed`: at least so many were seen. A client that reads `total` never takes a lower bound for it. */
@@ -101,9 +164,7 @@ function withCan(write: RowWriter, abilities: Abilities, skipped: number): RowWr
   const fields = new MemberCutter(abilities.rowFields)
   return (row) => {
     const can = abilities.ofRow(row.id, readListed(row, fields), row.marks.slice(skipped))
-    const text = texts.getOrInsertComputed(can, JSON.stringify)
-    const written = write(row)
-    return `${written.slice(0, -1)}${written === '{}' ? '' : ','}"can":${text}}`
+    return withMember(write(row), 'can', texts.getOrInsertComputed(can, JSON.stringify))
   }
 }
 

@@ -66,8 +66,7 @@ const BUILT_IN: Readonly<Record<string, Handler>> = {
 const BY_OPERATION: Readonly<Record<Operation, Handler>> = {
   list: (services, request, decision, input) =>
     listObjects(services, request, of(decision, 'list'), of(input, 'list').query),
-  read: (services, request, decision, input) =>
-    readObject(services, request, of(decision, 'read'), of(input, 'item').can),
+  read: (services, request, decision, input) => readObject(services, request, of(decision, 'read'), of(input, 'item')),
   create: (services, request, decision, input) =>
     createObject(services, request, of(decision, 'create'), of(input, 'body').body),
   replace: (services, request, decision, input) =>

@@ -79,7 +79,7 @@ function readContent(ctx: Context, frame: Frame, decision: Decision): Content | 
   if (match.route.redirect || match.endpoint.operation === 'options') return { kind: 'nothing' }
   const { query } = match.target
   if (decision.kind === 'list') return { kind: 'list', query: readListQuery(readQuery(query), limits, decision) }
-  if (decision.kind === 'read') return { kind: 'item', ...readItemQuery(readQuery(query)) }
+  if (decision.kind === 'read') return { kind: 'item', ...readItemQuery(readQuery(query), frame.resource) }
   if (query !== '') refuseQuery(query)
   const { operation } = match.endpoint
   if (!WITH_BODY.includes(operation)) return { kind: 'nothing' }
