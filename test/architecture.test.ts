@@ -51,7 +51,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   migrations: 850,
   'decision-log': 3480,
   limits: 1100,
-  store: 8710,
+  store: 8730,
   policy: 3300,
   decide: 5020,
   resources: 4600,

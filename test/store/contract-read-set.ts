@@ -144,6 +144,14 @@ export function describeReadSet(database: () => TestDatabase): void {
       expect(await failure(done)).to.be.instanceOf(StaleObject)
     }
     expect(await store.list('tasks', ALL)).to.have.length(4)
+    const by = (version: number): ReadSet => ({ lookups: [], caller: { id: 'alice', version } })
+    await store.create(creation('alice', {}, 'users'))
+    const two = [removal('a', 1, 'tasks', by(1)), removal('b', 1, 'tasks', by(2))]
+    expect(await failure(store.delete(removal('t', 1, 'tasks'), { along: two }))).to.be.instanceOf(StaleObject)
+    // More than one statement asks at once; the last one fails.
+    const many = Array.from({ length: 120 }, (_, n) => ({ lookup: member(`p${n}`), holds: n === 119 }))
+    const stopped = store.delete(removal('t', 1, 'tasks'), { along: [removal('a', 1, 'tasks', { lookups: many })] })
+    expect(await failure(stopped)).to.be.instanceOf(StaleObject)
     // What one of them rests on goes with another one: all are asked before.
     const time = '2026-11-30T10:00:00.000Z'
     await store.delete(removal('t', 1, 'tasks', rests(true)), { along: going, record: 'deleted', time })

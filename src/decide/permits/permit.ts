@@ -62,6 +62,18 @@ export function restingOn<P extends Permit<PermitKind>>(permit: P, { lookups, ca
   return Object.freeze({ ...permit, readSet: all })
 }
 
+/**
+ * What several permits of one caller rest on, each look-up once: many objects rest on the same other ones. Undefined if
+ * they saw the caller in different states, which can't be so any more.
+ */
+export function allReads(permits: readonly Pick<Permit<PermitKind>, 'readSet'>[]): ReadSet | undefined {
+  const lookups = permits.flatMap(({ readSet }) => readSet.lookups)
+  const callers = permits.flatMap(({ readSet }) => readSet.caller ?? [])
+  const [caller] = callers
+  if (callers.some((one) => one.id !== caller?.id || one.version !== caller.version)) return undefined
+  return { lookups: [...new Map(lookups.map((one) => [JSON.stringify(one), one])).values()], caller }
+}
+
 /** A write that comes with a delete, of an object that referred to the deleted one. */
 export type AlongPermit = Permit<'delete'> | Permit<'update'>
 

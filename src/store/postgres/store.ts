@@ -3,6 +3,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Lookup } from '../../decide/conditions/condition.ts'
 import {
+  allReads,
   createdObject,
   type Permit,
   type PermitKind,
@@ -60,6 +61,9 @@ export interface PostgresEngine {
 }
 
 const PROBE_MS = 900
+
+/** A statement with more takes long to be planned. */
+const LOOKUPS_AT_ONCE = 50
 
 /** The texts of statements for pages: filters and orders of clients make ever new ones. */
 const MOST_PAGE_TEXTS = 1000
@@ -248,19 +252,23 @@ export class PostgresStore implements Store {
     const { writer } = this.#engine.connections
     const objectsOf = (resource: string) => tableOf(this.#engine, resource).objects
     const parts = { dialect: DIALECT, objectsOf, time: this.#timeOf(options) }
-    const refuseChanged = (readSet: ReadSet) => this.#refuseChanged(readSet)
+    const refuseChanged = () => this.#refuseChanged(allReads([permit, ...along]))
     const work = function* (): Work<void> {
-      for (const { readSet } of [permit, ...along]) yield* refuseChanged(readSet)
+      yield* refuseChanged()
       yield* writeAlong(along, parts)
       if ((yield deleting()).length === 0) throw new StaleObject()
     }
     return answering(() => writer.transaction((ask) => done(work(), ask)))
   }
 
-  *#refuseChanged(readSet: ReadSet): Work<void> {
-    if (readSet.lookups.length === 0 && !readSet.caller) return
-    const [row] = yield statement((to) => `select ${unchangedSql(readSet, this.#tables(), to)}`)
-    if (row?.[0] !== true) throw new StaleObject()
+  *#refuseChanged(reads: ReadSet | undefined): Work<void> {
+    if (!reads) throw new StaleObject()
+    const { lookups, caller } = reads
+    for (let at = 0; at === 0 || at < lookups.length; at += LOOKUPS_AT_ONCE) {
+      const some = { lookups: lookups.slice(at, at + LOOKUPS_AT_ONCE), caller: at === 0 ? caller : undefined }
+      const [row] = yield statement((to) => `select ${unchangedSql(some, this.#tables(), to)}`)
+      if (row?.[0] !== true) throw new StaleObject()
+    }
   }
 
   secret(name: string): Promise<Uint8Array> {

@@ -2,6 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Lookup } from '../../decide/conditions/condition.ts'
 import {
+  allReads,
   createdObject,
   type Permit,
   type PermitKind,
@@ -270,7 +271,9 @@ export class ObjectWrites {
   }
 
   *#remove({ resource, id, version }: Permit<'delete'>, { along = [], time }: TimedWrite<DeleteOptions>): Work<void> {
-    for (const { readSet } of along) yield* this.#refuseChanged(readSet)
+    const reads = allReads(along)
+    if (!reads) throw new StaleObject()
+    yield* this.#refuseChanged(reads)
     const objectsOf = (name: string) => tableOf(this.#engine, name)
     if (along.length > 0) yield* writeAlong(along, { dialect: DIALECT, objectsOf, time })
     yield* tableOf(this.#engine, resource).delete(id, version)
