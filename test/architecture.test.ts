@@ -42,14 +42,14 @@ const MATRIX_ROOMS = [
 /** Code lines of each room: what was reached, rounded up to the next fifty. Lower one whenever its room gets smaller. */
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
-  cli: 5050,
-  tools: 30580,
+  cli: 5060,
+  tools: 30590,
   server: 12080,
   analysis: 4950,
   config: 900,
   identity: 2800,
   migrations: 850,
-  'decision-log': 3480,
+  'decision-log': 3490,
   limits: 1100,
   store: 8730,
   policy: 3300,

@@ -9,6 +9,7 @@ import { filesOfLog } from '../decision-log/log-files.ts'
 import { recordText } from '../decision-log/record-line.ts'
 import type { SignedHistory } from '../decision-log/tree/signed-history.ts'
 import { print, printNote, printResult } from '../present/print.ts'
+import { quote } from '../present/quote.ts'
 import { openOutbox } from '../server/parts/open-store.ts'
 import { whileOpen } from '../store/errors.ts'
 import { databaseExists } from '../store/open.ts'
@@ -103,19 +104,26 @@ async function verify(logs: readonly string[], { tree, key, checkpoint, format }
     const history = await historyOf(folder)
     const known = { ...history, staying: await stayingVerifier(folder, history.origin) }
     const saved = checkpoint.map(async (file) => outsideCheckpoint(file, await readGiven(file), known))
-    const { compared, unsigned } = checkpointsOfDatabase(inDatabase, known)
-    for (const by of unsigned) printNote(`sallyport: the database has an entry of ${by} that nobody has signed\n`)
+    const { compared, ...notes } = checkpointsOfDatabase(inDatabase, known)
     const outside = [...(await Promise.all(saved)), ...compared, ...(await witnessedOf(folder, history))]
     const pinned = key === undefined ? undefined : pinnedKey(key, history)
     const files = (await Promise.all(named.map(filesOfLog))).flat()
-    return { verdict: await verifyLog(files, folder, history, outside), history, vouching: { pinned, outside } }
+    return { verdict: await verifyLog(files, folder, history, outside), history, vouching: { pinned, outside }, notes }
   }
   let found = await look()
   for (let looks = 1; looks < LOOKS && found.verdict.faults.length > 0; looks++) {
     if ((await historyOf(folder)).checkpoints.at(-1)?.size === found.verdict.newest?.size) break
     found = await look()
   }
-  const { verdict, history, vouching } = found
+  const { verdict, history, vouching, notes } = found
+  for (const by of notes.unsigned)
+    printNote(`sallyport: the database has an entry of ${quote(by)} that nobody has signed\n`)
+  if (notes.namesake) {
+    const { log, size } = notes.namesake
+    printNote(
+      `sallyport: the database knows ${size} records of ${log}: if no other server has this name, it was the log before\n`,
+    )
+  }
   printResult(format, verdictJson(verdict, history, vouching), verdictText(verdict, history, vouching))
   if (verdict.faults.length > 0) setExitCode(1)
 }

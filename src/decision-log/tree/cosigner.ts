@@ -62,7 +62,7 @@ interface CosignerOptions {
 const EVERY_MS = 60_000
 
 /** As the trees of logs are named. */
-const LOG_NAME = /^sallyport\/[\w.:-]{1,200}\/[0-9a-f]{16}$/
+const LOG_NAME = /^sallyport\/(?<instance>[\w.:-]{1,200})\/[0-9a-f]{16}$/
 /** In characters. */
 const LONGEST_NAME = 300
 /** Two signatures take 400. */
@@ -75,6 +75,8 @@ const MOST_SEEN = 1000
 const MOST_UNPROVEN = 3
 /** The database forgets what nobody has offered for thirty days. */
 const OFFER_AGAIN_MS = 86_400_000
+const FOREIGN =
+  'the database has an entry in its name that its key has not signed: somebody else wrote it, or its witness-key.pem was lost'
 const FORGOTTEN_AFTER_MS = 90 * 86_400_000
 
 interface CheckpointOffer {
@@ -127,6 +129,7 @@ class Cosigner {
     const offered = own && checkpointBy(key.verifier, offerIn(own.text)?.note)
     const doubt = this.#doubtOf(newest, [...(offered ? [offered] : []), ...signed.map(({ checkpoint }) => checkpoint)])
     const refused: RefusedLog[] = []
+    if (own && !offered) refused.push({ log: newest.origin, why: FOREIGN })
     // Nobody would sign it, and what stands there shows what it was.
     if (doubt === undefined) await this.#offer(newest, key, { signed, own })
     else refused.push({ log: newest.origin, why: doubt })
@@ -187,7 +190,7 @@ class Cosigner {
   /** Why this instance doesn't sign what another log offers; undefined if it does, or has. */
   async #sign({ log, text }: LogOffer, own: StayingKey): Promise<string | undefined> {
     const offer = offerIn(text)
-    if (!offer || !LOG_NAME.test(log)) return 'what stands in the database in its name is no offer of a log'
+    if (!offer || instanceOf(log) === undefined) return 'what stands in the database in its name is no offer of a log'
     const seen = await this.#seen.of(log)
     if (seen === 'damaged') return `what this instance has signed of it is damaged: delete ${this.#seen.fileOf(log)}`
     const key = seen?.key ?? offeredKey(log, text)
@@ -354,12 +357,25 @@ function offerIn(text: string): CheckpointOffer | undefined {
 
 /** The key that stays, as the log itself has written it; undefined for another text. */
 export function offeredKey(log: string, text: string): VerifierKey | undefined {
-  const key = readKeyText(offerIn(text)?.key ?? '')
+  const key = instanceOf(log) === undefined ? undefined : readKeyText(offerIn(text)?.key ?? '')
   return key?.name === log ? key : undefined
+}
+
+/** The checkpoint that a log shows, if its own key has signed it. */
+export function offeredCheckpoint({ log, text }: LogOffer): Checkpoint | undefined {
+  const key = offeredKey(log, text)
+  return key && checkpointBy(key, offerIn(text)?.note)
+}
+
+/** The name of the instance in that of its log; undefined if no log is named so. */
+export function instanceOf(log: string): string | undefined {
+  return LOG_NAME.exec(log)?.groups?.instance
 }
 
 function proofFrom({ proofs }: CheckpointOffer, { size }: Checkpoint): readonly string[] | undefined {
   const found: unknown = Object.hasOwn(proofs, size) ? proofs[size] : undefined
-  const proof = Array.isArray(found) ? found.map((one) => fromBase64(String(one))) : [undefined]
+  const proof = Array.isArray(found)
+    ? found.map((one) => (typeof one === 'string' ? fromBase64(one) : undefined))
+    : [undefined]
   return proof.includes(undefined) ? undefined : proof.map((one) => one ?? '')
 }

@@ -40,7 +40,7 @@ export interface DatedMarks {
   readonly beginning: string
   /** So many of the newest ones. */
   readonly most: number
-  /** In characters; a longer one is left out. */
+  /** In bytes; a longer one is left out, and not even read. */
   readonly longest: number
   readonly sinceMs?: number
 }
@@ -64,7 +64,7 @@ export function datedMarks({ now }: SqlDialect, { beginning, most, longest, sinc
   const since = sinceMs === undefined ? '' : `and ${DATE} >= cast(${now} - ${sinceMs} as text)`
   return sql(
     `select name, value from marks where ${BEGINS} and length(name) <= ${LONGEST_NAME}
-      and length(value) <= $3 ${since} order by ${DATE} desc, name limit $4`,
+      and octet_length(value) <= $3 ${since} order by ${DATE} desc, name limit $4`,
     beginning,
     endOf(beginning),
     longest,

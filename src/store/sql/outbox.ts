@@ -104,7 +104,7 @@ export class SqlOutbox implements Outbox {
 const OFFER_MS = 30 * 86_400_000
 const MOST_OFFERS = 200
 const MOST_COSIGNATURES = 200
-/** In characters: with a proof for each of 32 sizes. */
+/** In bytes: with a proof for each of 32 sizes. */
 const LONGEST_OFFER = 64 * 1024
 const LONGEST_NOTE = 8 * 1024
 

@@ -1,5 +1,5 @@
 /** The checkpoints of a log that its database keeps: the newest one, and what other instances have signed. */
-import { offeredKey } from '../../decision-log/tree/cosigner.ts'
+import { instanceOf, offeredCheckpoint, offeredKey } from '../../decision-log/tree/cosigner.ts'
 import { asWitness, checkpointIn, cosignedAt } from '../../decision-log/tree/signed-note.ts'
 import type { LogCosignature, LogOffer } from '../../store/contract.ts'
 import { type KnownKeys, type OutsideCheckpoint, signedByLog } from './tree-of-log.ts'
@@ -15,6 +15,8 @@ interface DatabaseCheckpoints {
   readonly compared: readonly OutsideCheckpoint[]
   /** Names under which something stands there that neither the log nor this instance has signed. */
   readonly unsigned: readonly string[]
+  /** The newest other log of an instance of the same name: this one may have begun in its place. */
+  readonly namesake: { readonly log: string; readonly size: number } | undefined
 }
 
 export function checkpointsOfDatabase(
@@ -33,7 +35,17 @@ export function checkpointsOfDatabase(
     if (!found && !isTheirs) unsigned.push(by)
     else compared.push({ ...(found ?? unfit(note, known)), place: isTheirs ? `the instance ${by}` : 'the database' })
   }
-  return { compared, unsigned }
+  return { compared, unsigned, namesake: namesakeOf(known.origin, offers) }
+}
+
+function namesakeOf(origin: string, offers: readonly LogOffer[]): DatabaseCheckpoints['namesake'] {
+  for (const offer of offers) {
+    const { log } = offer
+    if (log === origin || instanceOf(log) !== instanceOf(origin)) continue
+    const size = offeredCheckpoint(offer)?.size
+    if (size !== undefined) return { log, size }
+  }
+  return undefined
 }
 
 /** A checkpoint by a key that the tree doesn't know fits no tree that the log's server would go on with. */

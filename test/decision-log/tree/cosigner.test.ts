@@ -10,7 +10,7 @@ import { Registry } from 'prom-client'
 import { withDatabase } from '../../../bench/fixture/environment.ts'
 import { type CosignerEvent, startCosigner } from '../../../src/decision-log/tree/cosigner.ts'
 import { historyEntries, readNewest } from '../../../src/decision-log/tree/history.ts'
-import { stayingVerifier } from '../../../src/decision-log/tree/log-key.ts'
+import { stayingKey, stayingVerifier } from '../../../src/decision-log/tree/log-key.ts'
 import { startLogTree } from '../../../src/decision-log/tree/log-tree.ts'
 import { newestCheckpoint, signedHistory } from '../../../src/decision-log/tree/signed-history.ts'
 import {
@@ -158,9 +158,21 @@ for (const [engine, create] of Object.entries(DATABASES)) {
       for (const text of ['-', '{}', theirs, theirs.replaceAll(other, origin), 'x'.repeat(60_000), forged]) {
         await opened.outbox.offer(origin, text)
         expect(told(await round('b')).length, text.slice(0, 100)).to.equal(1)
+        expect(told(await round('a')), text.slice(0, 100)).to.deep.equal([
+          `${origin}: the database has an entry in its name that its key has not signed: somebody else wrote it, or its witness-key.pem was lost`,
+        ])
         expect(told(await rounds()), text.slice(0, 100)).to.deep.equal([])
         expect((await opened.outbox.offers()).find(({ log }) => log === origin)?.text).to.equal(own)
       }
+      await grow('a', 5)
+      await round('a')
+      const { key, note } = JSON.parse((await opened.outbox.offers()).find(({ log }) => log === origin)?.text ?? '{}')
+      for (const proof of [`[${'['.repeat(25_000)}${']'.repeat(25_000)}]`, '[1]', '{}', '"x"', 'null', '["AAAA"]']) {
+        await opened.outbox.offer(origin, `{"key":"${key}","note":${JSON.stringify(note)},"proofs":{"10":${proof}}}`)
+        expect(told(await round('b')).join(), proof.slice(0, 20)).not.to.contain('RangeError')
+        expect(checkpointIn((await opened.outbox.cosignaturesOf(origin))[0]?.note ?? '')?.size).to.equal(10)
+      }
+      expect(told(await rounds())).to.deep.equal([])
       // Names that no server has.
       for (const name of ['x', `${'x'.repeat(500)}`, '../../x', `sallyport/${'x'.repeat(300)}/0123456789abcdef`]) {
         await opened.outbox.offer(name, forgedOffer(name, 30))
@@ -171,6 +183,46 @@ for (const [engine, create] of Object.entries(DATABASES)) {
       )
       expect(told(events).every((one) => one.length < 400)).to.equal(true)
       expect(await readdir(join(folder, 'b.seen'))).to.have.length(2)
+    })
+
+    it('are signed as they signed themselves, and nothing that somebody wrote below it, under another name, or too long', async () => {
+      await rounds()
+      const [origin, other] = [await originOf('a'), await originOf('b')]
+      const own = await stayingKey(join(folder, 'a.tree'), origin)
+      await grow('a', 5)
+      await round('a')
+      const text = (await opened.outbox.offers()).find(({ log }) => log === origin)?.text ?? ''
+      const offer = JSON.parse(text)
+      // As if the other one had signed already, so that its own signature would count for nothing.
+      const key = asWitness((await stayingVerifier(join(folder, 'b.tree'), other)) ?? own.verifier)
+      const line = `— ${other} ${Buffer.concat([Buffer.from(key.id, 'hex'), Buffer.alloc(72)]).toString('base64')}\n`
+      await opened.outbox.offer(origin, JSON.stringify({ ...offer, note: `${offer.note}${line}` }))
+      expect(told(await round('b'))).to.deep.equal([])
+      const [signed] = await opened.outbox.cosignaturesOf(origin)
+      expect(checkpointIn(signed?.note ?? '')).to.include({ size: 15 })
+      expect(cosignedAt(signed?.note ?? '', key)).to.be.a('number')
+      const refused = async (name: string, shown: object) => {
+        await opened.outbox.offer(name, JSON.stringify(shown))
+        const whys = told(await round('b'))
+        await opened.seeding.writeMark(`log offer ${name}`, '')
+        await opened.outbox.offer(origin, text)
+        return whys.map((one) => one.split(': ')[1])
+      }
+      const unknown = 'sallyport/c/0123456789abcdef'
+      expect(await refused(unknown, offer)).to.deep.equal(['its key has not signed what it offers'])
+      const keys = keyPair()
+      const note = signedNote(
+        checkpointText({ origin, size: 9, root: 'x'.repeat(32) }),
+        verifierKey(unknown, keys.publicKey),
+        keys.privateKey,
+      )
+      const its = { key: keyText(verifierKey(unknown, keys.publicKey)), note, proofs: {} }
+      expect(await refused(unknown, its)).to.deep.equal(['its key has not signed what it offers'])
+      const long = { ...offer, note: `${offer.note}${'— x AAAA\n'.repeat(500)}` }
+      expect(await refused(origin, long)).to.deep.equal([
+        'what stands in the database in its name is no offer of a log',
+      ])
+      expect(told(await round('b'))).to.deep.equal([])
     })
 
     it('take no signature that somebody else wrote for theirs', async () => {
@@ -208,6 +260,13 @@ for (const [engine, create] of Object.entries(DATABASES)) {
       await round('second/a')
       expect(told(await rounds())).to.deep.equal([])
       expect(told(await round('second/a'))).to.deep.equal([])
+      const { origin } = await historyOf('a')
+      const offers = await opened.outbox.offers()
+      const { namesake } = checkpointsOfDatabase({ cosignatures: [], offers }, await historyOf('a'))
+      expect(namesake).to.deep.equal({ log: await originOf('second/a'), size: 4 })
+      const alone = offers.filter(({ log }) => log === origin || log.startsWith('sallyport/b/'))
+      const none = checkpointsOfDatabase({ cosignatures: [], offers: alone }, await historyOf('a'))
+      expect(none.namesake).to.equal(undefined)
       expect((await opened.outbox.offers()).map(({ log }) => log.split('/')[1]).sort()).to.deep.equal(['a', 'a', 'b'])
       expect(await opened.outbox.cosignaturesOf(await originOf('second/a'))).to.have.length(2)
     })
@@ -277,7 +336,13 @@ for (const [engine, create] of Object.entries(DATABASES)) {
       await utimes(join(seen, names[0] ?? ''), old, old)
       await round('b')
       expect(told(await round('b'))).to.deep.equal([])
-      expect((await readdir(seen)).filter((name) => !name.endsWith('.key'))).to.have.length(1000)
+      const left = () => readdir(seen).then((all) => all.filter((name) => !name.endsWith('.key')))
+      expect(await left()).to.have.length(1000)
+      // One that is still shown is never forgotten, however long it has had no records.
+      const shown = (await left()).find((name) => !names.includes(name)) ?? ''
+      await utimes(join(seen, shown), old, old)
+      await round('b')
+      expect(await left()).to.include(shown)
     })
 
     it('are written by the process alone that keeps the tree', async () => {
@@ -391,6 +456,18 @@ for (const [engine, create] of Object.entries(DATABASES)) {
       await serve('two')
       const [signed] = await opened.outbox.cosignaturesOf(origin)
       expect(checkpointIn(signed?.note ?? '')?.size).to.equal(seen)
+      // Without its tree it is another log, which says nothing of the one before.
+      await rm(join(folder, 'one.log'))
+      await removeFolder(join(folder, 'one.log.tree'))
+      await serve('one', '/livez')
+      const anew = await verify()
+      expect(anew.stderr).to.equal(
+        `sallyport: the database knows ${seen} records of ${origin}: if no other server has this name, it was the log before\n`,
+      )
+      await opened.outbox.cosign(await originOf('one.log'), '\u001b[2Jx', 'x')
+      const { stderr } = await verify()
+      expect(stderr).to.contain('sallyport: the database has an entry of "')
+      expect(stderr).not.to.contain('\u001b')
     })
 
     it('are never refused while they grow, whoever looks when, and always after a cut', async () => {
