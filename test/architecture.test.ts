@@ -52,7 +52,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   'decision-log': 3490,
   limits: 1100,
   store: 8730,
-  policy: 3300,
+  policy: 3310,
   decide: 5020,
   resources: 4600,
   present: 650,

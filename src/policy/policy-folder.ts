@@ -3,7 +3,7 @@
  * which is a link to the files in force, so one rename exchanges all of them; `policy apply` of 0.1 did the same with
  * `.current`. A plain directory contains its files itself.
  */
-import { readlink, realpath, stat } from 'node:fs/promises'
+import { readdir, readlink, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 
 /** The link to the version that was put in force last. */
@@ -39,17 +39,25 @@ export interface PolicyFolder {
 /** Finds where these files are. Never rejects: a missing file is part of the result. */
 export async function findPolicyFolder(directory: string, files: readonly string[]): Promise<PolicyFolder> {
   const real = await realpath(directory).catch(() => directory)
-  const [identity, held, targets] = await Promise.all([
+  const [identity, held, found] = await Promise.all([
     identityOf(real),
     identityOf(join(real, BEFORE)),
-    Promise.all(files.map(async (file) => [file, await readlink(join(real, file)).catch(() => undefined)] as const)),
+    linksAmong(real, files),
   ])
-  const found = targets.flatMap(([file, target]) => (target === undefined ? [] : [[file, target] as const]))
   const folders = await followed(real, new Set(found.map(([, target]) => dirname(target))))
   const links = found.map(([file, target]) => {
     return [file, { target, path: join(folders.get(dirname(target)) ?? real, basename(target)) }] as const
   })
   return { directory, real, identity, held, links: Object.fromEntries(links) }
+}
+
+/** With their targets. A server looks ten times a second, and each file that is no link would cost an error. */
+async function linksAmong(real: string, files: readonly string[]): Promise<readonly (readonly [string, string])[]> {
+  const entries = await readdir(real, { withFileTypes: true }).catch(() => undefined)
+  // A folder that lists nothing may still open its files.
+  const asked = files.filter((file) => !entries || entries.some((one) => one.name === file && one.isSymbolicLink()))
+  const targets = await Promise.all(asked.map((file) => readlink(join(real, file)).catch(() => '')))
+  return asked.flatMap((file, at) => (targets[at] ? [[file, targets[at]] as const] : []))
 }
 
 async function followed(real: string, folders: ReadonlySet<string>): Promise<ReadonlyMap<string, string>> {
