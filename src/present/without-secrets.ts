@@ -1,16 +1,26 @@
 /** Hides secrets that somebody has given in the place of a setting: a key, a password or a token. */
 import type { Environment } from '../base/command-process.ts'
 
+/** Up to the first `://`, user and password up to the last `@`, hosts with their ports, and the rest. */
+const URL_PARTS = /^(?<before>.*?):\/\/(?<login>.*@)?(?<hosts>[^/?#]*)(?<path>[^?#]*)(?<query>.*)$/s
+
 /**
  * Omits the user and the password of a URL, however it is written, the query, the text of a key, and whatever is as long
- * as a key or a token and looks like one.
+ * as a key or a token and looks like one. Hosts and ports of a URL stay.
  */
 export function withoutSecrets(value: string): string {
-  return value
-    .replace(/^.*@/s, '…@')
-    .replace(/(?:-----BEGIN|[{?]).*$/s, '…')
-    .replace(LIKE_A_KEY, '…')
-    .replace(/[\w+/=-]*…[\w+/=-]*/g, '…')
+  const url = /-----BEGIN|\{/.test(value) ? undefined : URL_PARTS.exec(value)?.groups
+  if (!url) return withoutLikeness(value.replace(/^.*@/s, '…@').replace(/(?:-----BEGIN|[{?]).*$/s, '…'))
+  const { before = '', login = '', hosts = '', path = '', query = '' } = url
+  // Either a password or a query has this `@`, so what follows it may be a part of a secret.
+  if (/[?#]/.test(login)) return '…'
+  const start = login === '' ? `${withoutLikeness(before)}://` : '…@'
+  return `${start}${withoutLikeness(hosts)}${path && '/'}${withoutLikeness(path.slice(1))}${query && `${query[0]}…`}`
+}
+
+/** Omits what looks like a key or a token, with all that stands next to it, or next to what is omitted already. */
+function withoutLikeness(text: string): string {
+  return text.replace(LIKE_A_KEY, '…').replace(/[\w+/=-]*…[\w+/=-]*/g, '…')
 }
 
 /** Omits what looks like a key or a token: somebody may have pasted one in the place of its id. */

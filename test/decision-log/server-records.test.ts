@@ -110,6 +110,10 @@ describe('the records of a server', () => {
     (word) => `postgres://app:${word}@db.example/app`,
     (word) => `https://${word}@collector.example/in`,
     (word) => `https://collector.example/in?token=${word}`,
+    (word) => `https://collector.example/in?token=ab@${word}`,
+    (word) => `postgres://app:a?b@${word}@[::1]:5432,db.example:5433/app?target_session_attrs=any`,
+    (word) => `--database=postgres://app:${word}@db.example:5432/app?sslmode=disable`,
+    (word) => `https://collector.example:4318/in#${word}`,
     (word) => `-----BEGIN PRIVATE KEY-----\n${word}\n-----END PRIVATE KEY-----`,
   ]
 
@@ -125,10 +129,43 @@ describe('the records of a server', () => {
     for (const name of ['ADMIN_TOKEN', 'KEYS_SECRET', 'DECISION_LOG_SEND_HEADERS', 'POLICY_SIGNING_KEY']) {
       expect(shownSettings({ [name]: 'short' }), name).to.deep.equal({ [name]: '…' })
     }
-    // The negative control: what is no secret is shown, and what is no setting isn't.
+    // A negative control: what is no secret is shown, and what is no setting isn't.
     expect(shownSettings({ PORT: '3000', HOST: 'desk.example', HOME: '/root', OTEL_X: '' })).to.deep.equal({
       HOST: 'desk.example',
       PORT: '3000',
     })
+  })
+
+  it('show each host and port of a URL, whatever stands around them', () => {
+    const name = fc.constantFrom('db.example', '127.0.0.1', '[::1]', '[fd00::1:2]', 'localhost')
+    const place = fc.tuple(name, fc.integer({ min: 1, max: 65_535 })).map(([host, port]) => `${host}:${port}`)
+    const places = fc.array(place, { minLength: 1, maxLength: 3 }).map((all) => all.join())
+    const login = fc.oneof(
+      fc.constantFrom('', 'app@', ':@'),
+      secret.map((word) => `app:${word}@`),
+      secret.map((word) => `${word}@x:a/${word}@`),
+    )
+    const end = fc.constantFrom(
+      '',
+      '/',
+      '/app',
+      '/0',
+      '?a=b',
+      '/app?sslmode=disable',
+      '/a/q8vEjWeJ0rze8SFZ4k1vN7xI0V?a=b',
+    )
+    const setting = fc.constantFrom('DATABASE_URL', 'REDIS_URL', 'LOG_WITNESS', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT')
+    fc.assert(
+      fc.property(setting, login, places, end, (key, before, hosts, after) => {
+        const shown = shownSettings({ [key]: `scheme://${before}${hosts}${after}` })[key] ?? ''
+        const start = before === '' ? 'scheme://' : '…@'
+        expect(shown.startsWith(`${start}${hosts}`), shown).to.equal(true)
+        expect(shown.slice(start.length + hosts.length)).to.match(/^(?:$|[/?])/)
+      }),
+      { numRuns: runs(200) },
+    )
+    expect(
+      shownSettings({ DATABASE_URL: 'postgres://me:word@127.0.0.1:5432,127.0.0.1:5433/x?sslmode=disable' }),
+    ).to.deep.equal({ DATABASE_URL: '…@127.0.0.1:5432,127.0.0.1:5433/x?…' })
   })
 })
