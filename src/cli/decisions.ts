@@ -53,6 +53,7 @@ export function decisionsCommand(): Command {
 function withFilter(command: Command) {
   return command
     .option('--role <role>', 'only callers with this role; repeat for more', gather)
+    .option('--method <method>', 'only this method: of HTTP, COMMAND, SERVER or MIGRATE; repeat for more', gather)
     .option('--resource <name>', 'only this resource; repeat for more', gather)
     .option('--action <name>', 'only this action; repeat for more', gather)
     .option('--subject <id>', 'only this subject; repeat for more', gather)

@@ -174,8 +174,7 @@ export function parseMembers(line: string): RecordMembers | undefined {
 
 /** The first member that is missing although it is `required`, or whose value has the wrong kind. */
 export function unusableMember(record: RecordMembers, required: readonly (keyof DecisionRecord)[]): string | undefined {
-  const missing = required.find((name) => record[name] === undefined)
-  return missing ?? KINDS.find(([name, isKind]) => !isKind(record[name]))?.[0]
+  return required.find((name) => record[name] === undefined) ?? KINDS.find(([name, is]) => !is(record[name]))?.[0]
 }
 
 /** Whether a value, if there is one, has the kind of the member. */
@@ -266,6 +265,7 @@ function areTexts(value: unknown): boolean {
 
 /** An absent member doesn't restrict. If a member has several values, one must fit. */
 export interface RecordFilter {
+  readonly method?: readonly string[]
   readonly role?: readonly string[]
   readonly resource?: readonly string[]
   readonly action?: readonly string[]
@@ -287,6 +287,7 @@ export interface RecordFilter {
 export function fitsFilter(record: DecisionRecord, filter: RecordFilter): boolean {
   const time = Date.parse(record.time)
   return (
+    has(filter.method, record.method) &&
     has(filter.resource, record.resource) &&
     has(filter.action, record.action) &&
     has(filter.subject, record.subject) &&

@@ -122,6 +122,12 @@ describe('sallyport decisions', () => {
       ['--role', 'support', '--role', 'member'],
       [0, 1, 2],
     ],
+    [['--method', 'DELETE'], [2]],
+    [
+      ['--method', 'DELETE', '--method', 'GET'],
+      [0, 1, 2, 3, 4],
+    ],
+    [['--method', 'COMMAND'], []],
     [['--resource', 'orders'], [0]],
     [['--action', 'delete'], [2]],
     [
