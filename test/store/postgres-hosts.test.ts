@@ -45,18 +45,8 @@ const succeeds = (work: () => Promise<unknown>) =>
   )
 
 interface Pair {
-  readonly first: PostgresServer
-  readonly second: PostgresServer
-}
-
-async function startPair(): Promise<Pair> {
-  const first = await startPostgres()
-  return { first, second: await startPostgres({ replicaOf: first }) }
-}
-
-async function removePair({ first, second }: Pair): Promise<void> {
-  await second.remove()
-  await first.remove()
+  first: PostgresServer
+  second: PostgresServer
 }
 
 const opened: Opened[] = []
@@ -71,6 +61,21 @@ async function closeStores(): Promise<void> {
   for (const { store } of opened.splice(0)) await store.close()
 }
 
+/** Two servers for the tests of a block, the second a replica of the first. Closes the stores before it removes them. */
+function usePair(): Pair {
+  const pair: Partial<Pair> = {}
+  before(async () => {
+    pair.first = await startPostgres()
+    pair.second = await startPostgres({ replicaOf: pair.first })
+  })
+  after(async () => {
+    await closeStores()
+    await pair.second?.remove()
+    await pair.first?.remove()
+  })
+  return pair as Pair
+}
+
 /** Whatever the instance asks, on each kind of its connections. */
 async function answers({ store, directory, outbox }: Opened, id: string): Promise<void> {
   await until(() => succeeds(async () => store.create(creation(id, {}))))
@@ -81,58 +86,49 @@ async function answers({ store, directory, outbox }: Opened, id: string): Promis
 }
 
 describe('a PostgreSQL with several hosts', () => {
+  const pair = usePair()
   let dead: number
-  let pair: Pair
-  let first: PostgresServer
-  let second: PostgresServer
   before(async () => {
-    pair = await startPair()
-    ;({ first, second } = pair)
     dead = await freePort()
   })
-  after(async () => {
-    await closeStores()
-    await removePair(pair)
-  })
-
   afterEach(closeStores)
 
   it('is used on the host that takes writes, wherever it stands, beside hosts that refuse or never answer', async () => {
-    const silent = await startTcpProxy(second.port)
+    const silent = await startTcpProxy(pair.second.port)
     silent.stall()
     for (const target of ['read-write', 'primary']) {
-      const ports = [dead, silent.port, second.port, first.port]
+      const ports = [dead, silent.port, pair.second.port, pair.first.port]
       const one = await openStore(urlOf(ports, `target_session_attrs=${target}`))
       await answers(one, target)
       await one.store.close()
     }
     await silent.close()
-    expect(await connectionsTo(second.port)).to.equal(0)
+    expect(await connectionsTo(pair.second.port)).to.equal(0)
   })
 
   it('would be used on a replica, and refuse each write, if any host were taken', async () => {
-    const error = await failure(open(urlOf([second.port, dead], 'target_session_attrs=any')))
+    const error = await failure(open(urlOf([pair.second.port, dead], 'target_session_attrs=any')))
     expect(error).to.be.instanceOf(StoreUnavailable)
     expect(String((error as Error).cause)).to.include('read-only transaction')
   })
 
   it('is refused with one sentence about each host where none takes writes, with the command that looks at them', async () => {
-    const url = urlOf([dead, second.port])
+    const url = urlOf([dead, pair.second.port])
     const error = await failure(open(url))
     expect(error).to.be.instanceOf(StoreUnavailable)
     const { why, cause } = error as StoreUnavailable
     const replica = 'it takes no writes: it is a replica, or read-only'
     expect(why).to.equal(
-      `no host takes writes (127.0.0.1:${dead}: connect ECONNREFUSED 127.0.0.1:${dead}; 127.0.0.1:${second.port}: ${replica})`,
+      `no host takes writes (127.0.0.1:${dead}: connect ECONNREFUSED 127.0.0.1:${dead}; 127.0.0.1:${pair.second.port}: ${replica})`,
     )
     expect(fixOfServer(url, cause)).to.equal('sudo systemctl start postgresql')
-    const alone = urlOf([second.port])
+    const alone = urlOf([pair.second.port])
     const one = (await failure(open(alone))) as StoreUnavailable
     expect(one.why).to.equal(replica)
     expect(fixOfServer(alone, one.cause)).to.include('@<primary>:')
-    const any = urlOf([second.port, dead], 'target_session_attrs=any')
+    const any = urlOf([pair.second.port, dead], 'target_session_attrs=any')
     expect(fixOfServer(any, { code: '25006' })).to.include(
-      `@127.0.0.1:${second.port},127.0.0.1:${dead}/postgres?target_session_attrs=read-write'`,
+      `@127.0.0.1:${pair.second.port},127.0.0.1:${dead}/postgres?target_session_attrs=read-write'`,
     )
   })
 
@@ -141,18 +137,20 @@ describe('a PostgreSQL with several hosts', () => {
       const { checks } = await examinePostgres(urlOf(ports), { connections: DEFAULT_SETTINGS, processes: 1 })
       return checks.filter(({ state }) => state !== 'ok').map(({ message }) => message)
     }
-    expect(await faultsOf([first.port])).to.deep.equal([])
-    expect(String(await faultsOf([second.port, first.port]))).to.match(/^no commit waits for a replica .* lose/)
-    await tell(first.port, "alter system set synchronous_standby_names = '*'", 'select pg_reload_conf()')
-    await until(async () => (await faultsOf([second.port, first.port])).length === 0)
+    expect(await faultsOf([pair.first.port])).to.deep.equal([])
+    expect(String(await faultsOf([pair.second.port, pair.first.port]))).to.match(
+      /^no commit waits for a replica .* lose/,
+    )
+    await tell(pair.first.port, "alter system set synchronous_standby_names = '*'", 'select pg_reload_conf()')
+    await until(async () => (await faultsOf([pair.second.port, pair.first.port])).length === 0)
   })
 
   it('gets the password that the passfile has for its host', async () => {
-    const rules = join(first.directory, 'data/pg_hba.conf')
-    await tell(first.port, "create role keeper login password 'word'")
+    const rules = join(pair.first.directory, 'data/pg_hba.conf')
+    await tell(pair.first.port, "create role keeper login password 'word'")
     writeFileSync(rules, `host all keeper 127.0.0.1/32 scram-sha-256\n${readFileSync(rules, 'utf8')}`)
-    await tell(first.port, 'select pg_reload_conf()')
-    const passwords = join(first.directory, 'passwords')
+    await tell(pair.first.port, 'select pg_reload_conf()')
+    const passwords = join(pair.first.directory, 'passwords')
     const dial = (ports: readonly number[]) => {
       const url = urlOf(ports).replace('sallyport@', 'keeper@')
       return dialerOf(url, DEFAULT_SETTINGS).open()
@@ -162,9 +160,9 @@ describe('a PostgreSQL with several hosts', () => {
     try {
       for (const isRight of [true, false]) {
         const [own, other] = isRight ? ['word', 'other'] : ['other', 'word']
-        writeFileSync(passwords, `127.0.0.1:${first.port}:*:keeper:${own}\n127.0.0.1:${dead}:*:keeper:${other}\n`)
+        writeFileSync(passwords, `127.0.0.1:${pair.first.port}:*:keeper:${own}\n127.0.0.1:${dead}:*:keeper:${other}\n`)
         chmodSync(passwords, 0o600)
-        const client = await dial([dead, first.port]).catch((error: Error) => error)
+        const client = await dial([dead, pair.first.port]).catch((error: Error) => error)
         if (client instanceof Error) expect(client.message).to.include('password authentication failed')
         else await client.end()
         expect(client instanceof Error).to.equal(!isRight)
@@ -177,31 +175,27 @@ describe('a PostgreSQL with several hosts', () => {
 })
 
 describe('a new primary after the former one was killed', () => {
-  let pair: Pair
   let dead: number
   let network: TcpProxy
   let instances: readonly Opened[]
   let versions: PolicyVersions
-  let first: PostgresServer
-  let second: PostgresServer
-  before(async () => {
-    pair = await startPair()
-    ;({ first, second } = pair)
-    dead = await freePort()
-    network = await startTcpProxy(second.port)
-    const url = urlOf([first.port, network.port])
-    instances = [await openStore(url), await openStore(urlOf([dead, network.port, first.port]))]
-    versions = await policyVersionsIn(openInstanceLines(url, 'versions'))
-    await versions.last()
-    for (const [at, instance] of instances.entries()) await answers(instance, `before ${at}`)
-    await first.kill()
-    await tell(second.port, 'select pg_promote()')
-  })
+  // Before the servers are removed.
   after(async () => {
     await closeStores()
     await versions.close()
     await network.close()
-    await removePair(pair)
+  })
+  const pair = usePair()
+  before(async () => {
+    dead = await freePort()
+    network = await startTcpProxy(pair.second.port)
+    const url = urlOf([pair.first.port, network.port])
+    instances = [await openStore(url), await openStore(urlOf([dead, network.port, pair.first.port]))]
+    versions = await policyVersionsIn(openInstanceLines(url, 'versions'))
+    await versions.last()
+    for (const [at, instance] of instances.entries()) await answers(instance, `before ${at}`)
+    await pair.first.kill()
+    await tell(pair.second.port, 'select pg_promote()')
   })
 
   it('is where instances go on, on every kind of connection', async () => {
@@ -210,10 +204,10 @@ describe('a new primary after the former one was killed', () => {
   })
 
   it('is never left for the former one that runs on beside it; who starts anew can not tell them apart', async () => {
-    const ports = [first.port, network.port]
+    const ports = [pair.first.port, network.port]
     const instance = instances[0] as Opened
     await answers(instance, 'there')
-    await first.start()
+    await pair.first.start()
     network.stall()
     network.cut()
     let said = ''
@@ -224,9 +218,9 @@ describe('a new primary after the former one was killed', () => {
       said = String((error as StoreUnavailable).cause)
       return said.includes('old primary')
     })
-    expect(await connectionsTo(first.port)).to.equal(0)
+    expect(await connectionsTo(pair.first.port)).to.equal(0)
     const anew = await dialerOf(urlOf(ports.toReversed()), DEFAULT_SETTINGS).open()
-    expect(anew.port).to.equal(first.port)
+    expect(anew.port).to.equal(pair.first.port)
     await anew.end()
     network.resume()
     await answers(instance, 'again')
@@ -234,25 +228,15 @@ describe('a new primary after the former one was killed', () => {
 })
 
 describe('a primary that became read-only', () => {
-  let pair: Pair
-  let first: PostgresServer
-  let second: PostgresServer
-  before(async () => {
-    pair = await startPair()
-    ;({ first, second } = pair)
-  })
-  after(async () => {
-    await closeStores()
-    await removePair(pair)
-  })
+  const pair = usePair()
 
   it('is left with the first write that it refuses, on all connections', async () => {
-    const instance = await openStore(urlOf([first.port, second.port]))
-    const unasked = await openStore(urlOf([first.port], ''))
+    const instance = await openStore(urlOf([pair.first.port, pair.second.port]))
+    const unasked = await openStore(urlOf([pair.first.port], ''))
     await answers(instance, 'before')
-    expect(await connectionsTo(first.port)).to.be.greaterThan(2)
-    await tell(first.port, 'alter system set default_transaction_read_only = on', 'select pg_reload_conf()')
-    await until(async () => (await tell(first.port, 'show transaction_read_only')) === 'on')
+    expect(await connectionsTo(pair.first.port)).to.be.greaterThan(2)
+    await tell(pair.first.port, 'alter system set default_transaction_read_only = on', 'select pg_reload_conf()')
+    await until(async () => (await tell(pair.first.port, 'show transaction_read_only')) === 'on')
     const isRefused = async ({ store }: Opened) =>
       (await failure(store.create(creation('refused', {})))) instanceof StoreUnavailable
     await until(() => isRefused(unasked))
@@ -260,10 +244,10 @@ describe('a primary that became read-only', () => {
     expect(await succeeds(async () => unasked.store.get('things', 'before'))).to.equal(true)
     await unasked.store.close()
     await until(() => isRefused(instance))
-    await until(async () => (await connectionsTo(first.port)) === 0)
+    await until(async () => (await connectionsTo(pair.first.port)) === 0)
     expect(await succeeds(async () => instance.store.get('things', 'before')), 'a look-up').to.equal(false)
-    await tell(second.port, 'select pg_promote()')
+    await tell(pair.second.port, 'select pg_promote()')
     await answers(instance, 'after')
-    expect(await connectionsTo(first.port)).to.equal(0)
+    expect(await connectionsTo(pair.first.port)).to.equal(0)
   })
 })
