@@ -1,7 +1,7 @@
 /** Environment and flags -> one frozen configuration. A bad value stops the start with a sentence that names it. */
 import { hostname } from 'node:os'
 import type { Environment } from '../base/command-process.ts'
-import { againWith } from '../base/problems/fix.ts'
+import { againWith, shellWord } from '../base/problems/fix.ts'
 import type { SendPlace } from '../decision-log/send/record-receiver.ts'
 import type { WitnessPlace } from '../decision-log/tree/witness.ts'
 import { type KeySettings, readKeySettings } from '../identity/keys/key-settings.ts'
@@ -186,7 +186,11 @@ function database(env: (name: string) => string | undefined, dataDirectory: stri
   const url = env('DATABASE_URL')
   const found = url === undefined ? databaseIn(dataDirectory) : readDatabaseUrl(url)
   // The value may hold a password, so it isn't repeated.
-  if ('fault' in found) throw new ConfigError(`DATABASE_URL ${found.fault}`, againWith('DATABASE_URL', EXAMPLE_URL))
+  if ('fault' in found) {
+    const { fault, completed } = found
+    const right = completed === undefined ? EXAMPLE_URL : shellWord(completed)
+    throw new ConfigError(`DATABASE_URL ${fault}`, againWith('DATABASE_URL', right))
+  }
   const most = wholeNumber('DATABASE_POOL', env('DATABASE_POOL') ?? '10', { min: LEAST_CONNECTIONS, max: 1000 })
   const pooler = oneOf('DATABASE_POOLER', env('DATABASE_POOLER') ?? 'none', ['none', 'transaction'] as const)
   return Object.freeze({ ...found, connections: { most, pooler } })

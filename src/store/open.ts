@@ -10,7 +10,7 @@ import type { StoreUnavailable } from './errors.ts'
 import type { ReadBounds } from './lists/read-bounds.ts'
 import type { Examined, ObjectReader } from './object-reader.ts'
 import { type PolicyVersions, policyVersionsIn } from './policy-versions.ts'
-import { faultOfUrl, hasPassword, nameOfUrl } from './postgres/connections/url.ts'
+import { completedUrl, faultOfUrl, hasPassword, nameOfUrl } from './postgres/connections/url.ts'
 import { type SigningKeys, signingKeysIn } from './signing-keys.ts'
 
 interface EngineEntry {
@@ -33,6 +33,8 @@ interface LocatedStore {
 /** The rest of a sentence about DATABASE_URL, which says what to do. */
 interface UrlFault {
   readonly fault: string
+  /** The URL with what it lacks, and without its password. */
+  readonly completed?: string | undefined
 }
 
 const SQLITE_URL = /^sqlite:(?:\/\/)?(?<file>.+)$/
@@ -52,7 +54,9 @@ const ENGINES = {
     form: 'postgres://<user>:<password>@<host>:<port>/<database>',
     read: (url) => {
       const fault = faultOfUrl(url)
-      return fault === undefined ? { name: nameOfUrl(url), location: url, hasPassword: hasPassword(url) } : { fault }
+      return fault === undefined
+        ? { name: nameOfUrl(url), location: url, hasPassword: hasPassword(url) }
+        : { fault, completed: completedUrl(url) }
     },
     // Nobody can tell before it is opened.
     exists: () => true,

@@ -1,7 +1,9 @@
 /** DATABASE_URL of PostgreSQL: what is taken, what is refused, and what messages show of it. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { readDatabaseUrl } from '../../src/store/open.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { ConfigError } from '../../src/config/values.ts'
+import { EXAMPLE_URL, readDatabaseUrl } from '../../src/store/open.ts'
 import { readPostgresUrl } from '../../src/store/postgres/connections/url.ts'
 import { runs } from '../runs.ts'
 
@@ -56,6 +58,33 @@ describe('a URL of PostgreSQL', () => {
       expect(JSON.stringify(read)).to.not.include('secret')
     })
   }
+
+  it('that lacks a parameter is shown as it was written, with the parameter and without its password', () => {
+    const target = 'target_session_attrs=read-write'
+    const [two, far] = ['127.0.0.1:5432,[::1]:5433', 'db1.example.com:5432,db2.example.com']
+    for (const [given, shown] of [
+      [`postgres://me:secret@${two}/x`, `postgres://me:<password>@${two}/x?${target}`],
+      [`postgresql://${two}/x?sslmode=disable`, `postgresql://${two}/x?sslmode=disable&${target}`],
+      [`postgres://me@${far}/x`, `postgres://me@${far}/x?sslmode=verify-full&${target}`],
+      [
+        `postgres://me:a:secret@b@${far}/x?${target}`,
+        `postgres://me:<password>@${far}/x?${target}&sslmode=verify-full`,
+      ],
+      ['postgres://me:secret@db.example.com/x', 'postgres://me:<password>@db.example.com/x?sslmode=verify-full'],
+      ['postgres://me:secret@localhost/x?host=db', 'postgres://me:<password>@localhost/x?host=db&sslmode=verify-full'],
+      // No parameter mends these, or nobody can tell where the password ends.
+      [`postgres://me:secret@${two}/`, undefined],
+      [`postgres://me:secret@${two}/x?password=secret`, undefined],
+      ['postgres://me:5/secret@db.example.com', undefined],
+      ['postgres://me:secret@local host,localhost/x', undefined],
+    ] as const) {
+      const read = readDatabaseUrl(given)
+      expect('fault' in read && read.completed, given).to.equal(shown)
+      const fix = shown === undefined ? EXAMPLE_URL : `'${shown}'`
+      const refusal = () => readConfig({ DATABASE_URL: given })
+      expect(refusal, given).to.throw(ConfigError).with.property('fix', `DATABASE_URL=${fix} {again}`)
+    }
+  })
 
   it('with several hosts is for the driver a URL with each host, and for messages one without the password', () => {
     const name = fc.stringMatching(/^[a-z][a-z0-9.-]{0,8}[a-z0-9]$/)

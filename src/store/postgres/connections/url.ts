@@ -70,6 +70,25 @@ function faultOfParts(parameters: URLSearchParams, urls: readonly URL[]): string
   return 'names another host without TLS; add sslmode=verify-full, or sslmode=disable to connect without TLS'
 }
 
+/**
+ * The URL as it was written, with the parameters that it lacks; `<password>` stands for its password. Undefined if that
+ * doesn't make it right.
+ */
+export function completedUrl(url: string): string | undefined {
+  const { scheme = '', login = '', hosts = '', rest = '' } = PARTS.exec(url)?.groups ?? {}
+  const { searchParams } = new URL(`a:${rest}`)
+  const { each } = readPostgresUrl(url)
+  const isRemote = !each.every((one) => isHere(searchParams.get('host') ?? URL.parse(one)?.hostname ?? ''))
+  const lacking = [
+    ...(isRemote && !searchParams.has('sslmode') ? ['sslmode=verify-full'] : []),
+    ...(hosts.includes(',') && !searchParams.has(TARGET) ? [`${TARGET}=read-write`] : []),
+  ]
+  const whole = `${scheme}${login.replace(/:.*@$/s, ':<password>@')}${hosts}${rest}`
+  const completed = `${whole}${rest.includes('?') ? '&' : '?'}${lacking.join('&')}`
+  // After the hosts, an `@` may end a password that has a `/`.
+  return rest.includes('@') || faultOfUrl(completed) !== undefined ? undefined : completed
+}
+
 /** This machine, by address, name or socket. */
 export function isHere(host: string): boolean {
   const address = host.replace(/^\[(.*)\]$/, '$1')
