@@ -38,8 +38,9 @@ export type EndRecord = (code: number) => Promise<void>
  */
 export async function recordCommand(command: CommandUnknownOpts, words: readonly string[]): Promise<EndRecord> {
   const name = nameOf(command)
-  // A rehearsal changes nothing.
-  if (!RECORDED.has(name) || command.opts().dryRun === true) return async () => undefined
+  // A rehearsal, or a look at what is still to do, changes nothing.
+  const { dryRun, status } = command.opts()
+  if (!RECORDED.has(name) || dryRun === true || status === true) return async () => undefined
   const requestId = randomUUID()
   const begun = performance.now()
   const note = (end: Pick<CommandEnd, 'outcome' | 'status'>) => {

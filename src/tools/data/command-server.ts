@@ -14,7 +14,7 @@ import { createLog } from '../../server/observe/log.ts'
 import { openPolicy } from '../../server/parts/open-policy.ts'
 import type { OpenedStore } from '../../store/contract.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
-import { databaseExists, openDatabaseBeside, settingsOf } from '../../store/open.ts'
+import { databaseExists, fixOfDatabase, openDatabaseBeside, settingsOf } from '../../store/open.ts'
 import { callerOfCommand } from './caller-of-command.ts'
 import type { Pipeline, PipelineAnswer, PipelineRequest } from './pipeline.ts'
 
@@ -51,6 +51,7 @@ async function open(options: CommandServerOptions, closing: (() => unknown)[]): 
   const log = createLog('silent', commandProcess().stderr)
   const opened = await openStoreBeside(config, resources, now)
   closing.push(() => opened.store.close())
+  await refuseUnrecorded(opened, config)
   const policy = await openPolicy({ config, log, now, schemas, options: { resources, observe: () => {} } })
   closing.push(() => policy.close())
   const checkAccount = createAccountCheck(opened.directory, () => now().getTime())
@@ -126,6 +127,20 @@ export async function openStoreBeside(
     if (!(error instanceof StoreUnavailable)) throw error
     throw new ConfigError(
       `the database ${database.name} can't be used (${error.why}); check ${settingsOf(database)}, then try again`,
+    )
+  }
+}
+
+/** Each request would be refused for its record, as if it were for a moment only. Throws ConfigError. */
+async function refuseUnrecorded({ outbox }: OpenedStore, { database }: Config): Promise<void> {
+  try {
+    await outbox.note([])
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error
+    throw new ConfigError(
+      `the database ${database.name} takes no decision records of this command (${error.why}), which answers nothing ` +
+        'without them; let its user write into the tables `outbox` and `turns`',
+      await fixOfDatabase(database, error),
     )
   }
 }

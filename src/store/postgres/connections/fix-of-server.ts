@@ -7,8 +7,6 @@ const FIXES: Readonly<Record<string, (place: PostgresPlace) => string>> = {
   '28P01': ({ again }) => again({}),
   '28000': ({ tool, user }) => `createuser ${tool} ${shellWord(user)}`,
   '3D000': ({ tool, user, database }) => `createdb ${tool} -O ${shellWord(user)} ${shellWord(database)}`,
-  '42501': ({ tool, user, database }) =>
-    `psql ${tool} -d ${shellWord(database)} -c ${shellWord(`GRANT CREATE, USAGE ON SCHEMA public TO "${user}"`)}`,
   '53300': () => againWith('DATABASE_POOL', 4),
   '25006': ({ again, mayFollow }) => again(mayFollow ? { target: 'read-write' } : { host: '<primary>' }),
   ENOTFOUND: ({ again }) => again({ host: '<host>' }),
@@ -27,6 +25,7 @@ interface PostgresPlace {
   readonly onThisMachine: boolean
   readonly user: string
   readonly database: string
+  readonly schema: string
   /** One of its hosts may take writes, and nothing asks for that one. */
   readonly mayFollow: boolean
   /** How PostgreSQL's own programs reach the server as its superuser. */
@@ -49,6 +48,7 @@ export function fixOfServer(location: string, cause: unknown): string | undefine
   // A pooler in transaction mode passes no settings of a session on.
   if (/unsupported startup parameter/.test(message)) return againWith('DATABASE_POOLER', 'transaction')
   if (/no pg_hba\.conf entry/.test(message)) return place.again({ mode: 'verify-full' })
+  if (code === '42501') return grant(place, message)
   const refused = /ECONNREFUSED/.test(message) || /timeout/.test(message) ? 'ECONNREFUSED' : code
   return FIXES[refused]?.(place)
 }
@@ -66,6 +66,7 @@ export function serverPlace(location: string): PostgresPlace {
     onThisMachine: hosts.every(isHere),
     user,
     database: decodeURIComponent(pathname.slice(1)),
+    schema: /search_path=(\w+)/.exec(parameters.get('options') ?? '')?.[1] ?? 'public',
     mayFollow: urls.length > 1 && given === 'any',
     tool: `-h ${shellWord(hosts.join())} -p ${ports.join()} -U postgres`,
     again: ({ host, mode, ca, target = given }) => {
@@ -80,6 +81,16 @@ export function serverPlace(location: string): PostgresPlace {
       return `DATABASE_URL='${whole.replaceAll("'", '%27')}' ${AGAIN}`
     },
   }
+}
+
+/** Nobody but the owner of the tables needs rights on them, except to leave decision records: that takes turns. */
+function grant({ tool, user, database, schema }: PostgresPlace, denied: string): string {
+  const table = /for table (?<name>\S+)$/.exec(denied)?.groups?.name
+  const rights = table === undefined ? [`CREATE, USAGE ON SCHEMA ${schema}`] : [`<rights> ON ${schema}."${table}"`]
+  const ofRecords = [`SELECT, UPDATE ON ${schema}.turns`, `INSERT ON ${schema}.outbox`]
+  const given = ['turns', 'outbox'].includes(table ?? '') ? ofRecords : rights
+  const commands = given.map((one) => `-c ${shellWord(`GRANT ${one} TO "${user}"`)}`)
+  return `psql ${tool} -d ${shellWord(database)} ${commands.join(' ')}`
 }
 
 function start({ onThisMachine, tool }: PostgresPlace): string {
