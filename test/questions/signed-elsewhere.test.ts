@@ -65,6 +65,16 @@ describe('a change of the policy over HTTP', () => {
     expect((await ask('instances')).body.result.instances).to.have.length(1)
   })
 
+  it('leaves the records of its commands under the name of the server that ran them', async () => {
+    await propose()
+    const commands = async () => (await server.decisions()).filter(({ method }) => method === 'COMMAND')
+    await until(async () => (await commands()).some(({ status }) => status === 200))
+    const [own] = (await server.decisions()).filter(({ method }) => method === 'POST')
+    for (const { action, instance } of await commands()) {
+      expect([action, instance]).to.deep.equal(['policy propose', own?.instance])
+    }
+  })
+
   it('stores nothing before the signature, and nothing with a wrong one', async () => {
     const body = { user: 'user:mallory' }
     const { toSign } = (await ask('block', { ...body, key: `to-sign:${person('ada').kid}` })).body.result

@@ -92,6 +92,7 @@ export class Workplace {
     const folder = await this.#temporary()
     const env = {
       ...environment,
+      INSTANCE: config.instance,
       DATABASE_URL: databaseUrlOf(config, environment),
       NO_COLOR: '1',
       POLICIES: policies,
