@@ -6,12 +6,15 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
 import { historyEntries, readNewest } from '../../../src/decision-log/tree/history.ts'
 import { type LogTree, startLogTree } from '../../../src/decision-log/tree/log-tree.ts'
 import { keptElsewhere, signedHistory } from '../../../src/decision-log/tree/signed-history.ts'
 import { cosignedAt, readKeyText } from '../../../src/decision-log/tree/signed-note.ts'
 import { removeTilesBefore } from '../../../src/decision-log/tree/tiles.ts'
 import { readWitnessed, startWitness, type WitnessEvent } from '../../../src/decision-log/tree/witness.ts'
+import { witnessLog } from '../../../src/server/observe/witness-log.ts'
 import { sallyport } from '../../command.ts'
 import { removeFolder } from '../../ends-with-tests.ts'
 import { startTestServer } from '../../server.ts'
@@ -95,6 +98,34 @@ describe('a log that a witness sees', () => {
     await grow(1)
     expect((await show()).map(({ kind }) => kind)).to.deep.equal(['failing'])
     expect(port).not.to.equal('')
+  })
+
+  it('is told of once for each fault, so that a witness that is away hides no cut', async () => {
+    await grow(10)
+    await show()
+    const told: string[] = []
+    const write = (line: string) => {
+      const { level, msg, reason, key } = JSON.parse(line)
+      if (key !== undefined) witness.finds = () => readKeyText(key)
+      else told.push(`${level} ${msg}${reason ? `: ${reason}` : ''}`)
+    }
+    const logger = pino({ base: null, timestamp: false }, { write })
+    const parts = { place: { url: witness.url, key: witness.key }, keepsTree: () => true, everyMs: 5 }
+    witness.refuses = 503
+    const shown = witnessLog({ ...parts, file: log, log: logger, registry: new Registry() })
+    await until(() => told.length === 1)
+    const signed = witness.signed
+    witness.signed = { origin: '', root: '', ...signed, size: 99 }
+    witness.refuses = undefined
+    await until(() => told.length === 2)
+    witness.signed = signed
+    await until(() => told.length === 3)
+    await shown.close()
+    expect(told).to.deep.equal([
+      '50 the witness does not sign the decision log: it answers 503',
+      '50 the witness does not sign the decision log: the witness has signed 99 records, and the log has 10: it was cut, or is an older copy',
+      '40 the witness signs the decision log again',
+    ])
   })
 
   it('takes no signature of another key for that of the witness', async () => {
