@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { TestServer } from '../server.ts'
 
-/** The newest checkpoint of the decision log, which a timer keeps; the log has a record of each request anyway. */
-const OF_THE_LOG = /^\{"name":"decision log /
+/** What timers keep of decision logs: the newest checkpoint, and what instances sign. */
+const OF_THE_LOG = /^\{"name":"(?:decision log|log offer|log cosigned) /
 
 /** All rows of all tables by the table's name, as JSON; equal before and after when nothing changed. */
 export function dump({ folder }: TestServer): Readonly<Record<string, readonly string[]>> {
