@@ -167,6 +167,35 @@ for (const [engine, startOn] of ENGINES) {
       expect(await statusOf('tasks', 'many-1000')).to.equal(404)
     })
 
+    it('an object that meanwhile refers to another one is neither deleted nor changed', async () => {
+      const { store } = server.app
+      const { list } = store
+      const [first, second] = [await make('alice', 'projects'), await make('alice', 'projects')]
+      const [parent, other] = [await make('alice', 'tasks'), await make('alice', 'tasks')]
+      const moved = await make('alice', 'tasks', { projectId: first, seenWith: parent })
+      for (const [path, change] of [
+        [`/projects/${first}`, { projectId: second }],
+        [`/tasks/${parent}`, { seenWith: other }],
+      ] as const) {
+        let moves = 0
+        store.list = async (...asked) => {
+          const found = await list.apply(store, asked)
+          if (found.some(({ id }) => id === moved)) {
+            moves += 1
+            expect((await ask('ada', 'PATCH', `/tasks/${moved}`, change)).status).to.equal(200)
+          }
+          return found
+        }
+        try {
+          expect((await ask('alice', 'DELETE', path)).status, path).to.equal(204)
+        } finally {
+          store.list = list
+        }
+        expect(moves).to.equal(1)
+        expect(await objectOf('tasks', moved)).to.include(change)
+      }
+    })
+
     it('stay true while writers race: nothing refers to an object that is gone', async () => {
       for (let round = 0; round < 10; round += 1) {
         const project = await make('alice', 'projects')

@@ -170,8 +170,8 @@ class Going {
     if (listed.length === limit)
       throw referenced(`More than ${MOST_ALONG} objects refer to this one; delete some first.`)
     const objects = await Promise.all(listed.map((one) => store.get(resource.name, one.id)))
-    // Who deletes an object meanwhile takes its reference away.
-    return objects.filter((one) => one !== undefined)
+    // Meanwhile, an object may be gone, or may refer to another one: then it isn't this delete's any more.
+    return objects.filter((one) => one !== undefined).filter(({ document }) => document[field] === id)
   }
 
   #take({ resource, field }: ReferringField, object: StoredObject): void {
