@@ -167,6 +167,17 @@ for (const [engine, startOn] of ENGINES) {
       expect(await statusOf('tasks', 'many-1000')).to.equal(404)
     })
 
+    it('a delete counts an object once, by however many fields it refers to what goes', async () => {
+      const project = await make('alice', 'projects')
+      const documents = Array.from({ length: 1000 }, (_, n) => ({
+        id: `each-${n}`,
+        document: { ownerId: 'alice', projectId: project, parentId: 'each-0', seenWith: 'each-1' },
+      }))
+      await server.app.seeding.insert('tasks', documents)
+      expect((await ask('alice', 'DELETE', `/projects/${project}`)).status).to.equal(204)
+      for (const n of [0, 1, 999]) expect(await statusOf('tasks', `each-${n}`)).to.equal(404)
+    })
+
     it('an object that meanwhile refers to another one is neither deleted nor changed', async () => {
       const { store } = server.app
       const { list } = store

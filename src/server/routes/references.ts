@@ -99,13 +99,18 @@ interface Unset {
   readonly fields: Set<string>
 }
 
+function keyOf(resource: Resource, id: string): string {
+  return `${resource.name}/${id}`
+}
+
 /** All objects that a delete takes with it, and those whose references it takes away. */
 class Going {
   readonly #services: Services
   readonly #request: HandledRequest
   readonly #gone = new Map<string, GoingObjects>()
   readonly #unset = new Map<Resource, Map<string, Unset>>()
-  #count = 0
+  /** The objects that refer to one that goes, and that one: an object may do so by several fields. */
+  readonly #touched = new Set<string>()
 
   constructor(services: Services, request: HandledRequest) {
     this.#services = services
@@ -115,6 +120,7 @@ class Going {
   /** Breadth first, so that a long chain of references needs no long stack. */
   async add(resource: Resource, id: string, permit: Permit<'delete'>): Promise<void> {
     this.#permitsOf(resource).set(id, permit)
+    this.#touched.add(keyOf(resource, id))
     const waiting: (readonly [Resource, string])[] = [[resource, id]]
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       waiting.push(...(await this.#follow(...next)))
@@ -164,10 +170,12 @@ class Going {
   async #referring({ resource, field }: ReferringField, id: string): Promise<readonly StoredObject[]> {
     const { store } = this.#services
     const { caller, address, gone } = this.#request
-    const limit = MOST_ALONG - this.#count + 1
+    // With the object of the request, which may refer to itself, and one more.
+    const limit = MOST_ALONG + 2
     const query = { where: { kind: 'holds', field, values: [id] }, limit } as const
     const listed = await store.list(resource.name, query, { whose: callerKey({ caller, address }), gone })
-    if (listed.length === limit)
+    for (const one of listed) this.#touched.add(keyOf(resource, one.id))
+    if (this.#touched.size > MOST_ALONG + 1)
       throw referenced(`More than ${MOST_ALONG} objects refer to this one; delete some first.`)
     const objects = await Promise.all(listed.map((one) => store.get(resource.name, one.id)))
     // Meanwhile, an object may be gone, or may refer to another one: then it isn't this delete's any more.
@@ -176,7 +184,6 @@ class Going {
 
   #take({ resource, field }: ReferringField, object: StoredObject): void {
     const some = this.#unset.getOrInsertComputed(resource, () => new Map())
-    if (!some.has(object.id)) this.#count += 1
     some.getOrInsertComputed(object.id, () => ({ object, fields: new Set() })).fields.add(field)
   }
 
@@ -194,7 +201,6 @@ class Going {
     if (decision.kind !== 'delete') throw new Error(`the delete of an object was decided as ${decision.kind}`)
     if (decision.object.version !== object.version) throw new StaleObject()
     permits.set(object.id, decision.permit())
-    this.#count += 1
     return true
   }
 
