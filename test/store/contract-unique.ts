@@ -1,4 +1,5 @@
 /** The contract: a unique field's value belongs to one object. */
+import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Document } from '../../src/resources/object.ts'
@@ -13,6 +14,16 @@ const itemsWith = (...names: readonly string[]) => {
   const fields = names.map((name) => field(name, 'string', { unique: true }))
   return { resources: resourcesOf(resource('items', fields)), now: () => new Date() }
 }
+
+const EIGHT = [...'abcdefgh']
+const eightTogether = () =>
+  resourcesOf({
+    ...resource(
+      'items',
+      EIGHT.map((name) => field(name, 'string')),
+    ),
+    uniqueTogether: [EIGHT],
+  })
 
 /** What other objects have already, in the order of the contract. */
 function taken(id: string, document: Document, others: ReadonlyMap<string, Document>): readonly string[] {
@@ -94,6 +105,27 @@ export function describeUniqueFields(open: Open, database: () => TestDatabase): 
     expect(await failure(seeding.insert('items', [{ id: 't5', document: taken }]))).to.be.instanceOf(UniqueTaken)
     await store.delete(removal('t1', 2, 'items'))
     await store.create(creation('t6', taken, 'items'))
+  })
+
+  it('compares as many fields together as a schema may list, and texts of any length and content', async () => {
+    const { store } = await database().open({ resources: eightTogether(), now: () => new Date() })
+    // Texts that don't get short when they are compressed, with what engines write in their own way.
+    const noise = () => randomBytes(1500).toString('latin1')
+    const document = Object.fromEntries(EIGHT.map((name) => [name, `\\\0\\000\\n'${noise()}`]))
+    await store.create(creation('t1', document, 'items'))
+    await store.create(creation('t2', { ...document, h: document.h?.replace('\\000', '\\001') ?? null }, 'items'))
+    const another = { ...document, a: 'short' }
+    await store.create(creation('t3', another, 'items'))
+    for (const write of [
+      () => store.create(creation('t4', document, 'items')),
+      () => store.update(change('t3', 1, document, 'items')),
+    ]) {
+      const error = await failure(write())
+      expect(error).to.be.instanceOf(UniqueTaken)
+      expect((error as UniqueTaken).fields).to.deep.equal(EIGHT)
+    }
+    await store.delete(removal('t1', 1, 'items'))
+    await store.update(change('t3', 1, document, 'items'))
   })
 
   it('refuses a taken id the same way', async () => {

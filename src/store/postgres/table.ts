@@ -14,12 +14,13 @@ import { idConstraint, type TablePlan } from './layout/tables.ts'
 import {
   ASKED_FOR,
   askedText,
-  keySql,
   lookupIn,
   oneRow,
   type Parameters,
   type QueriedTableOf,
   statement,
+  uniqueKeySql,
+  uniqueSql,
 } from './query/condition.ts'
 import { decodeText, encodeId, encodeText, quoteText } from './stored-text.ts'
 
@@ -230,7 +231,8 @@ export class ObjectTable implements SqlObjects {
     const fields = this.#plan.unique.flatMap(({ field, fields: names }) => {
       const values = names.map((name) => (Object.hasOwn(document, name) ? document[name] : undefined)).filter(isScalar)
       if (values.length < names.length) return []
-      const same = names.map((name, at) => `${keySql(name, 'o.')} = ${to.bind(keyOf(values[at] as Scalar))}`)
+      const keys = values.map((value) => uniqueKeySql(`${to.bind(keyOf(value as Scalar))}::text`, names))
+      const same = uniqueSql(names, 'o.').map((key, at) => `${key} = ${keys[at]}`)
       const isSame = `${same.join(' and ')} and o.id <> ${to.bind(own)}`
       return [`when exists (select 1 from ${this.name} as o where ${isSame}) then ${quoteText(field)}`]
     })

@@ -8,7 +8,7 @@ import { sql } from '../../sql/statement.ts'
 import { AFTER_INSERTED_USER, afterDeletedUser } from '../../sql/tables.ts'
 import { DIALECT } from '../dialect.ts'
 import { brokenConstraint } from '../failures.ts'
-import { indexedSql } from '../query/condition.ts'
+import { indexedSql, uniqueSql } from '../query/condition.ts'
 import { nameOf, tableOf } from '../stored-text.ts'
 
 /** Those that SQLite doesn't need. */
@@ -88,7 +88,13 @@ export function indexesOf({ resource, table, unique, orders }: TablePlan): Index
     resource,
     table,
     unique: unique.map(({ field, fields, index }) => {
-      return { field, name: index, terms: fields.map((one) => indexedSql({ field: one, by: 'value' })).join() }
+      return {
+        field,
+        name: index,
+        terms: uniqueSql(fields, '')
+          .map((one) => `${one} nulls first`)
+          .join(),
+      }
     }),
     // The id is the last key, so that the index returns objects with the same values in the order of a list.
     ordered: orders.map((keys) => ({

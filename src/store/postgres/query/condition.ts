@@ -152,6 +152,20 @@ export function keySql(field: string, alias: string): string {
   return `((${keysSql(field, alias)} ->> 0) collate "C")`
 }
 
+/** More keys than this don't fit in an entry of an index, which takes 2704 bytes. */
+const MOST_KEYS = 3
+
+/** What an index compares so that no two objects have the same values of these fields. NULL without a value. */
+export function uniqueSql(fields: readonly string[], alias: string): readonly string[] {
+  return fields.map((field) => uniqueKeySql(keySql(field, alias), fields))
+}
+
+/** `key`: of one of these fields, in SQL. */
+export function uniqueKeySql(key: string, { length }: readonly string[]): string {
+  // Of the functions from texts to bytes, an index takes only this one.
+  return length > MOST_KEYS ? `sha256(decode(replace(${key}, E'\\\\', E'\\\\\\\\'), 'escape'))` : key
+}
+
 /** The instant of the only value; NULL for a list. */
 function instantSql(field: string, alias: string): string {
   return `((${instantsSql(field, alias)} ->> 0) collate "C")`
