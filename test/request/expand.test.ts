@@ -160,6 +160,19 @@ for (const [engine, startOn] of ENGINES) {
       expect((await get('alice', '/projects?expand=ownerId')).body.detail).to.match(/no query parameter expand/)
     })
 
+    it('shows nothing that no GET shows: of a resource without one, or by a path that has ended', async () => {
+      nextRound()
+      const id = `${round}-one`
+      const secret = { ownerId: 'alice', secret: 'wax' }
+      for (const name of ['stamps', 'seals']) await server.app.seeding.insert(name, [{ id, document: secret }])
+      const document = { ownerId: 'alice', stampId: id, sealId: id }
+      await server.app.seeding.insert('contracts', [{ id, document }])
+      expect((await get('alice', `/v0/seals/${id}`)).status).to.equal(410)
+      const whole = await get('alice', `/contracts/${id}?expand=stampId,sealId`)
+      expect(whole.body.expanded).to.deep.equal({ sealId: (await get('alice', `/seals/${id}`)).body })
+      expect(whole.text).not.to.contain('wax')
+    })
+
     it('shows at most 200 objects, however many rows name them', async () => {
       nextRound()
       const ids = Array.from({ length: 101 }, (_, n) => `${round}-many-${n}`)

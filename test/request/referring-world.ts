@@ -1,4 +1,4 @@
-/** Resources that refer to one another: projects, tasks, remarks and contracts. */
+/** Resources that refer to one another: projects, tasks, remarks and contracts, stamps and seals. */
 import { readFileSync } from 'node:fs'
 import { withRules } from '../policy-text.ts'
 
@@ -6,16 +6,16 @@ const SHIPPED = (name: string) => readFileSync(new URL(`../../policies/${name}`,
 
 const ID = { type: 'string', maxLength: 99 }
 
-function schemaOf(name: string, properties: Readonly<Record<string, unknown>>): string {
+const usualRoutes = (name: string): readonly Readonly<Record<string, unknown>>[] => [
+  { path: `/${name}`, methods: ['GET', 'POST'] },
+  { path: `/${name}/{id}`, methods: ['GET', 'PUT', 'PATCH', 'DELETE'] },
+]
+
+function schemaOf(name: string, properties: Readonly<Record<string, unknown>>, routes = usualRoutes(name)): string {
   return JSON.stringify({
     title: name,
     type: 'object',
-    'x-resource': {
-      routes: [
-        { path: `/${name}`, methods: ['GET', 'POST'] },
-        { path: `/${name}/{id}`, methods: ['GET', 'PUT', 'PATCH', 'DELETE'] },
-      ],
-    },
+    'x-resource': { routes },
     properties: {
       id: { ...ID, readOnly: true },
       createdAt: { type: 'string', readOnly: true },
@@ -40,20 +40,35 @@ export const REFERRING = {
   'schemas/contracts.json': schemaOf('contracts', {
     projectId: { ...ID, ...to('projects') },
     taskId: { ...ID, ...to('tasks') },
+    stampId: { ...ID, ...to('stamps') },
+    sealId: { ...ID, ...to('seals') },
   }),
+  // No GET shows one: a list shows a part of them.
+  'schemas/stamps.json': schemaOf('stamps', { secret: ID }, [
+    { path: '/stamps', methods: ['GET', 'POST'], view: 'short' },
+  ]),
+  // The path that shows all of them has ended.
+  'schemas/seals.json': schemaOf('seals', { secret: ID }, [
+    { path: '/v0/seals/{id}', methods: ['GET'], deprecated: '2020-01-01', sunset: '2021-01-01' },
+    { path: '/seals/{id}', methods: ['GET'], view: 'short', deprecated: '2020-01-01' },
+  ]),
   'policies/ownership.yaml': `${SHIPPED('ownership.yaml')}
 projects: { relations: { owner: ownerId } }
 tasks: { relations: { owner: ownerId } }
 remarks: { relations: { owner: ownerId } }
 contracts: { relations: { owner: ownerId } }
+stamps: { relations: { owner: ownerId } }
+seals: { relations: { owner: ownerId } }
 `,
   'policies/views.yaml': `${SHIPPED('views.yaml')}
 tasks: { who: [ownerId], where: [projectId] }
+stamps: { short: [id, ownerId] }
+seals: { short: [id, ownerId] }
 `,
   'policies/policy.csv': withRules(
     SHIPPED('policy.csv'),
     [
-      ...['projects', 'tasks', 'remarks', 'contracts'].flatMap((name) => [
+      ...['projects', 'tasks', 'remarks', 'contracts', 'stamps', 'seals'].flatMap((name) => [
         `p, member, ${name}, list|read|create|update|replace|delete, owner, *, allow`,
         `p, admin, ${name}, list|read|create|update|replace|delete, any, *, allow`,
       ]),

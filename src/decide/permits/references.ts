@@ -3,7 +3,7 @@
  * the writer can't read is as good as missing. A reference that stays as it was isn't asked again.
  */
 import type { Document } from '../../resources/object.ts'
-import type { Endpoint, FieldNames, Operation, Resource, Resources, Route } from '../../resources/resource.ts'
+import type { FieldNames, Operation, Resource, Resources, Route } from '../../resources/resource.ts'
 import type { Lookup } from '../conditions/condition.ts'
 import { passRoleLevel, type Question } from '../decide.ts'
 import type { Steps } from '../facts.ts'
@@ -44,7 +44,8 @@ export function* referencesAsked(
     const id = permit.document[field]
     const target = resources.byName.get(reference.resource)
     if (typeof id !== 'string' || !target || (before && stays(field, id, before))) continue
-    const grants = yield* passRoleLevel({ ...asked, ...objectRoute(target, 'read'), resource: target, id }, policy)
+    const route = objectRoute(target, 'read', asked.now)
+    const grants = yield* passRoleLevel({ ...asked, ...route, resource: target, id }, policy)
     if (grants.kind !== 'grants') {
       all.push({ field, lookup: undefined, caller: undefined })
       continue
@@ -61,17 +62,20 @@ function stays(field: string, id: string, { document, named, readable }: ObjectB
   return document[field] === id && (!named.has(field) || readable.has(field))
 }
 
+type ObjectOperation = Extract<Operation, 'read' | 'delete'>
+
 /** How one object is asked for; a resource without such a route is asked for by the usual action. */
-export function objectRoute(
-  { name, routes, canonicalItemPath }: Resource,
-  operation: Extract<Operation, 'read' | 'delete'>,
-): { readonly route: Route; readonly endpoint: Endpoint } {
+export function objectRoute(resource: Resource, operation: ObjectOperation, now: number) {
+  const route: Route = { path: '', resource: resource.name, kind: 'item', endpoints: new Map(), allow: '' }
+  return servedRoute(resource, operation, now) ?? { route, endpoint: { operation, action: operation } }
+}
+
+/** Undefined if no route of the resource is for this, or none any more. `now`: milliseconds since the epoch. */
+export function servedRoute({ routes, canonicalItemPath }: Resource, operation: ObjectOperation, now: number) {
   const canonical = routes.filter(({ path }) => path === canonicalItemPath)
-  for (const route of [...canonical, ...routes]) {
-    const isPlain = route.kind === 'item' && route.redirect === undefined
-    const endpoint = isPlain ? [...route.endpoints.values()].find((one) => one.operation === operation) : undefined
-    if (endpoint) return { route, endpoint }
-  }
-  const route: Route = { path: '', resource: name, kind: 'item', endpoints: new Map(), allow: '' }
-  return { route, endpoint: { operation, action: operation } }
+  const served = [...canonical, ...routes].filter(({ kind, redirect, lifecycle }) => {
+    return kind === 'item' && !redirect && now < (lifecycle?.sunsetAt ?? Number.POSITIVE_INFINITY)
+  })
+  const asked = served.flatMap((route) => [...route.endpoints.values()].map((endpoint) => ({ route, endpoint })))
+  return asked.find(({ endpoint }) => endpoint.operation === operation)
 }

@@ -6,7 +6,7 @@ import { onceKnown } from '../../base/now-or-later.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import { decideOnObject, isPossibleId, passRoleLevel } from '../../decide/decide.ts'
 import { type CallerGrants, inView } from '../../decide/grants/caller-grants.ts'
-import { objectRoute } from '../../decide/permits/references.ts'
+import { servedRoute } from '../../decide/permits/references.ts'
 import { isRefusal } from '../../decide/refusal.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import type { FieldNames, FieldReference, Representation, Resource } from '../../resources/resource.ts'
@@ -149,12 +149,14 @@ class RelatedObjects {
     })
   }
 
-  /** Undefined if the caller may read none of them. */
+  /** Undefined if the caller may read none of them, or no GET shows one. */
   async #grantsOn(resource: Resource): Promise<CallerGrants | undefined> {
     if (this.#grants.has(resource.name)) return this.#grants.get(resource.name)
     const { asked, snapshot, ask } = this.#request
-    const found = await ask(passRoleLevel({ ...asked(), ...objectRoute(resource, 'read'), resource }, snapshot))
-    const grants = found.kind === 'grants' ? found : undefined
+    const by = asked()
+    const route = servedRoute(resource, 'read', by.now)
+    const found = route && (await ask(passRoleLevel({ ...by, ...route, resource }, snapshot)))
+    const grants = found?.kind === 'grants' ? found : undefined
     this.#grants.set(resource.name, grants)
     return grants
   }

@@ -192,7 +192,8 @@ class Going {
     const permits = this.#permitsOf(resource)
     if (permits.has(object.id)) return false
     const { asked, snapshot, ask } = this.#request
-    const question = { ...asked(), ...objectRoute(resource, 'delete'), resource, id: object.id }
+    const by = asked()
+    const question = { ...by, ...objectRoute(resource, 'delete', by.now), resource, id: object.id }
     const decision = await ask(decide(question, snapshot))
     if (isRefusal(decision)) {
       if (decision.check === 'missing') throw new StaleObject()
