@@ -193,6 +193,31 @@ for (const [engine, startOn] of ENGINES) {
       expect(await server.lastDecision({ status: 400, route: '/tasks' })).not.to.have.property('expanded')
     })
 
+    it('writes no more of what it shows than an answer may have, however many rows name one large object', async () => {
+      nextRound()
+      const ids = Array.from({ length: 100 }, (_, n) => `${round}-${n}`)
+      await server.app.seeding.insert('projects', [{ id: round, document: { ownerId: 'x'.repeat(200_000) } }])
+      await server.app.seeding.insert(
+        'tasks',
+        ids.map((id) => ({ id, document: { ownerId: 'ada', projectId: round } })),
+      )
+      const { stringify } = JSON
+      let [written, answerBytes] = [0, 0]
+      JSON.stringify = ((...asked: Parameters<typeof stringify>) => {
+        const text = stringify(...asked)
+        written += text?.length ?? 0
+        return text
+      }) as typeof stringify
+      try {
+        const { status, body } = await get('ada', '/tasks?limit=100&sort=-id&expand=projectId')
+        expect([status, body.code]).to.deep.equal([400, 'invalid-query'])
+        answerBytes = Number(/more than (\d+) bytes/.exec(body.detail)?.[1])
+      } finally {
+        JSON.stringify = stringify
+      }
+      expect(written).to.be.within(answerBytes, answerBytes + 1_000_000)
+    })
+
     it('gives another entity tag when what it shows changes, and records what it has shown', async () => {
       const idOf = await place({ projects: ['alice'], tasks: [['alice', { projectId: '0' }]] })
       const path = `/tasks/${idOf('0')}?expand=projectId`

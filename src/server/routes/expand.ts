@@ -46,11 +46,19 @@ export async function expand(
   const related = new RelatedObjects(services, request)
   const paths: ExpandPath[] = []
   for (const name of names) paths.push({ name, steps: await related.stepsOf(name.split('.'), fields) })
-  const expanded = (await related.along(rows, paths)).map((one) => ({ paths: one, text: JSON.stringify(one) }))
-  const { answerBytes } = request.snapshot.limits
-  const bytes = expanded.reduce((sum, one) => sum + Buffer.byteLength(one.text), 0)
-  if (bytes > answerBytes) throw tooMuch(`${answerBytes} bytes`)
-  return { rows: expanded, objects: related.shown }
+  const found = await related.along(rows, paths)
+  return { rows: writtenWithin(request.snapshot.limits.answerBytes, found), objects: related.shown }
+}
+
+/** Stops at the bound: many rows and paths may name one large object. */
+function writtenWithin(answerBytes: number, rows: readonly ExpandedPaths[]): Expanded['rows'] {
+  let bytes = 0
+  return rows.map((paths) => {
+    const text = JSON.stringify(paths)
+    bytes += Buffer.byteLength(text)
+    if (bytes > answerBytes) throw tooMuch(`${answerBytes} bytes`)
+    return { paths, text }
+  })
 }
 
 function refused(why: string): Problem {
