@@ -160,6 +160,16 @@ for (const [engine, startOn] of ENGINES) {
       expect((await get('alice', '/projects?expand=ownerId')).body.detail).to.match(/no query parameter expand/)
     })
 
+    it('refuses a path over a field that `fields` leaves out', async () => {
+      const idOf = await place({ projects: ['alice'], tasks: [['alice', { projectId: '0' }]] })
+      const list = (fields: string) => get('alice', `/tasks?limit=1&sort=-id&fields=${fields}&expand=projectId`)
+      const shown = await list('projectId')
+      expect(shown.body.items[0].expanded.projectId.id).to.equal(idOf('0'))
+      const { status, body } = await list('id,parentId')
+      expect([status, body.code]).to.deep.equal([400, 'invalid-query'])
+      expect(body.detail).to.match(/can name parentId\./)
+    })
+
     it('shows nothing that no GET shows: of a resource without one, or by a path that has ended', async () => {
       nextRound()
       const id = `${round}-one`

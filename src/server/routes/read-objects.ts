@@ -139,11 +139,13 @@ interface WrittenRows {
 async function expandedRows(
   services: Services,
   request: HandledRequest,
-  { shown: fields }: ListDecision,
+  { shown }: ListDecision,
   { query, rows, text }: WrittenRows,
 ): Promise<{ readonly items: string; readonly expanded?: Expanded['objects'] }> {
   if (query.expand === undefined) return { items: text }
   const read = rows.map((row): Representation => JSON.parse(row))
+  // A path that the rows don't show would look like an object that the caller can't read.
+  const fields = query.fields ?? shown
   const { rows: more, objects } = await expand(services, request, query.expand, { rows: read, fields })
   return { items: rows.map((row, i) => withMember(row, 'expanded', more[i]?.text ?? '{}')).join(), expanded: objects }
 }
