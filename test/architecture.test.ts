@@ -49,7 +49,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   config: 900,
   identity: 2800,
   migrations: 850,
-  'decision-log': 3490,
+  'decision-log': 3510,
   limits: 1100,
   store: 8760,
   policy: 3310,

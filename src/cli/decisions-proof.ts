@@ -137,19 +137,18 @@ async function witnessedOf(
   if (!witness) return []
   const { askWitness, readWitnessed } = await import('../decision-log/tree/witness.ts')
   const { remoteReason } = await import('../server/observe/remote-reason.ts')
-  const seen = await readWitnessed(folder, witness.key)
-  if (!seen || seen.origin !== origin) {
-    printNote(`sallyport: the witness ${witness.key.name} has signed nothing of this log that its tree has kept\n`)
-    return []
-  }
   const place = `the witness ${witness.key.name}`
-  const size = await askWitness(witness, seen).catch((error: unknown) => {
-    printNote(`sallyport: ${place} can't be asked what it has signed since (${remoteReason(error)})\n`)
+  const kept = await readWitnessed(folder, witness.key)
+  const seen = kept?.origin === origin ? kept : undefined
+  if (!seen) printNote(`sallyport: ${place} has signed nothing of this log that its tree has kept\n`)
+  const size = await askWitness(witness, folder, seen).catch((error: unknown) => {
+    const what = seen ? 'what it has signed since' : 'what it has signed'
+    printNote(`sallyport: ${place} can't be asked ${what} (${remoteReason(error)})\n`)
     return undefined
   })
   // Of more records than the tree has, only their number is known.
   const isCut = size !== undefined && size > (checkpoints.at(-1)?.size ?? 0)
-  return [{ ...seen, place }, ...(isCut ? [{ origin, size, root: '', place }] : [])]
+  return [...(seen ? [{ ...seen, place }] : []), ...(isCut ? [{ origin, size, root: '', place }] : [])]
 }
 
 async function existingLogs(logs: readonly string[]): Promise<readonly string[]> {

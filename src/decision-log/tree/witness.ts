@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path'
 import { replaceFile } from '../../base/files/durable-file.ts'
-import { type StayingKey, stayingKey } from './log-key.ts'
+import { type StayingKey, stayingKey, stayingVerifier } from './log-key.ts'
 import { treeFolder } from './log-tree.ts'
 import { readIfThere } from './read-if-there.ts'
 import { startRounds } from './rounds.ts'
@@ -187,15 +187,27 @@ export async function readWitnessed(folder: string, witness: VerifierKey): Promi
 }
 
 /**
- * How many records of this log the witness has signed by now; undefined if it says nothing. It is asked by a checkpoint
- * that it has signed, as if it had signed nothing yet. Throws if it can't be reached.
+ * How many records of this log the witness has signed by now; undefined where no server has shown it to a witness. It is
+ * asked by a checkpoint that it has signed, or else by the newest one, as if it had signed nothing yet. Throws if it can't
+ * be reached, or names no number.
  */
-export async function askWitness(place: WitnessPlace, { note }: Witnessed): Promise<number | undefined> {
+export async function askWitness(
+  place: WitnessPlace,
+  folder: string,
+  seen: Witnessed | undefined,
+): Promise<number | undefined> {
+  const note = seen?.note ?? (await shownNote(folder))
+  if (note === undefined) return undefined
   // Without its own signature, as it was shown.
-  const shown = note
-    .split('\n')
-    .filter((line) => !line.startsWith(`— ${place.key.name} `))
-    .join('\n')
-  const { status, text } = await post(place, `old 0\n\n${shown}`)
-  return status === 409 ? sizeIn(text) : undefined
+  const lines = note.split('\n').filter((line) => !line.startsWith(`— ${place.key.name} `))
+  const { status, text } = await post(place, `old 0\n\n${lines.join('\n')}`)
+  const size = status === 409 ? sizeIn(text) : undefined
+  if (size === undefined) throw Object.assign(new Error('it names no number'), { code: status })
+  return size
+}
+
+async function shownNote(folder: string): Promise<string | undefined> {
+  const newest = await newestCheckpoint(folder)
+  const isKeyThere = newest && (await stayingVerifier(folder, newest.origin))
+  return isKeyThere && (await stayingKey(folder, newest.origin)).note(newest.note)
 }

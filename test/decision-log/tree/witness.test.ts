@@ -262,6 +262,22 @@ describe('a log that a witness sees', () => {
       /^cut: the witness \S+ has a checkpoint of \d+ records, and the tree has fewer: the log was cut with its tree/,
     )
     expect(cut.code).to.equal(1)
+    const signature = join(`${log}.tree`, 'witnessed')
+    const signed = await readFile(signature)
+    await rm(signature)
+    const unseen = await verify()
+    expect(unseen.stdout, 'without what the witness has signed').to.match(/^cut: the witness \S+ has a checkpoint of/)
+    expect(unseen.stderr).to.match(
+      /^sallyport: the witness \S+ has signed nothing of this log that its tree has kept\n$/,
+    )
+    expect(unseen.code).to.equal(1)
+    await writeFile(signature, signed)
+    witness.refuses = 503
+    const busy = await verify()
+    expect(busy.stderr).to.match(
+      /^sallyport: the witness \S+ can't be asked what it has signed since \(it answers 503\)\n$/,
+    )
+    expect(busy.code).to.equal(0)
     await witness.stop()
     const alone = await verify()
     expect(alone.stderr).to.match(/^sallyport: the witness \S+ can't be asked what it has signed since \(.+\)\n$/)
