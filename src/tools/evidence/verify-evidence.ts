@@ -18,9 +18,9 @@ import { type ArchiveFile, DamagedArchive, readArchive } from '../backup/archive
 import { diskFault } from '../backup/file-faults.ts'
 import { beginAgain } from '../backup/unfinished.ts'
 import { orFaults, ToolError } from '../load-policy.ts'
-import { givenKey, historyOf, outsideCheckpoint, pinnedKey } from '../log-proof/tree-of-log.ts'
+import { givenKey, historyOf, type OutsideCheckpoint, outsideCheckpoint, pinnedKey } from '../log-proof/tree-of-log.ts'
 import { faultText } from '../log-proof/verdict.ts'
-import { verifyLog } from '../log-proof/verify-log.ts'
+import { type LogFault, verifyLog } from '../log-proof/verify-log.ts'
 import type { SignedVersions } from '../release/published-versions.ts'
 import { type DecidedAll, decideAll, type SignedLines } from './decide-all.ts'
 import { EVIDENCE, type EvidenceManifest, LOG_NAME, POLICY_PARTS } from './evidence-archive.ts'
@@ -176,7 +176,7 @@ function refuseOthers({ keys, checkpoints }: KeptElsewhere, histories: readonly 
   const names = histories.map(({ origin }) => origin)
   const given = [...keys.map((key) => ['--key', givenKey(key).name] as const), ...checkpoints.map(originOf)]
   const other = given.find(([, name]) => !names.includes(name))
-  if (other) throw new ToolError(`${other[0]} is of no log of the evidence: it has ${names.join(', ')}`)
+  if (other) throw new ToolError(`${other[0]} is of no log of the evidence: name what is of ${names.join(' or ')}`)
 }
 
 function originOf([file, note]: KeptElsewhere['checkpoints'][number]): readonly [file: string, name: string] {
@@ -208,7 +208,9 @@ async function verifyOneLog(
     (await openFilesOfLog(log)).map((file) => opened.use(file)),
     newer,
   )
-  const texts = verdict.faults.map((fault) => faultText(fault, checkpoints).replaceAll(`${folder}/`, ''))
+  const textOf = (fault: LogFault) =>
+    fault.kind === 'cut' ? cutText(fault.checkpoint, verdict.newest?.size ?? 0) : faultText(fault, checkpoints)
+  const texts = verdict.faults.map((fault) => textOf(fault).replaceAll(`${folder}/`, ''))
   return {
     log: {
       ...{ part: place, log: origin, key: keys[0] ? keyText(keys[0]) : '', pinned: pins.length > 0 },
@@ -219,6 +221,11 @@ async function verifyOneLog(
     faults: texts.map((text) => `${place} (${origin}): ${text}`),
     lines: { files, signed: whole },
   }
+}
+
+/** A copy that is newer than the export has more records than any honest evidence. */
+function cutText({ place, size }: OutsideCheckpoint, signed: number): string {
+  return `cut: ${place} signs ${size} records, and the evidence ends with ${signed} signed ones: the last ones were left out, or ${place} is newer than the export; if it is, name an older copy`
 }
 
 // ---- Versions of the policy.
