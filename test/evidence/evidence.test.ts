@@ -1,10 +1,12 @@
 /** Evidence of a period proves itself: each byte, each record by its log's tree, and each decision by deciding it again. */
-import { cp, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { folderPolicies } from '../../src/tools/evidence/kept-policies.ts'
 import { readPeriod } from '../../src/tools/evidence/period.ts'
+import { ToolError } from '../../src/tools/load-policy.ts'
 import { type Ended, sallyport, startSallyport } from '../command.ts'
 import { requestLines } from '../decision-log/request-lines.ts'
 import { removeFolder } from '../ends-with-tests.ts'
@@ -368,6 +370,20 @@ describe('evidence of a period', () => {
       2,
       'sallyport: the archive `secret` is encrypted; name its key file with --identity\n',
     ])
+  })
+
+  it('is refused in a sentence where a part is longer than any text', async () => {
+    const tree = await verdictOf(() => ({ 'log/1/tree/checkpoints': Buffer.alloc(64 * 1024 * 1024 + 1) }))
+    expect([tree.code, tree.stdout]).to.deep.equal([
+      1,
+      "not as it was written: it can't be read to its end (the part `log/1/tree/checkpoints` is too large)\n",
+    ])
+    const long = join(folder, 'long.json')
+    await writeFile(long, '')
+    await truncate(long, 600 * 1024 * 1024)
+    const refused = await folderPolicies(long, {} as never).catch((error: unknown) => error)
+    expect(refused).to.be.instanceOf(ToolError)
+    await rm(long)
   })
 
   it('has no part whose name others need as a folder', async () => {

@@ -56,7 +56,7 @@ export const EVIDENCE: ArchiveKind<EvidenceManifest> = {
   format: 1,
   command: 'sallyport evidence',
   isPart: (name) => LOG_PART.test(name) || OTHER_PART.test(name),
-  isLarge: (name) => name.startsWith('log/') || name.startsWith('policy/'),
+  isLarge: (name) => /^log\/\d+\/decisions/.test(name) || name.startsWith('policy/'),
   isManifest,
   missing: missingParts,
 }

@@ -1,5 +1,5 @@
 /** The versions of a policy in evidence: a copy of the signed ones of a database, or those that a folder keeps. */
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import type { ReplayPolicy } from '../../analysis/replay/decide-again.ts'
 import { isObject } from '../../base/is-object.ts'
 import {
@@ -29,6 +29,14 @@ export interface KeptPolicies {
   readonly policyOf: (revision: string) => Promise<ReplayPolicy | string>
 }
 
+/** A longer text than V8 can hold would end the command. Throws ToolError. */
+async function refuseLong(file: string): Promise<void> {
+  if ((await stat(file)).size <= 256 * 1024 * 1024) return
+  throw new ToolError(
+    `${file} has more than 256 MB, so its versions can't be read: ask for evidence with fewer of them`,
+  )
+}
+
 async function replayable(
   reading: PolicyReading | undefined,
   revision: string,
@@ -50,6 +58,7 @@ export async function signedPolicies(
   verifier: Omit<SignedVersions, 'versions'>,
   resources: Resources,
 ): Promise<KeptPolicies> {
+  await refuseLong(file)
   const copy = await readHistoryCopy(file)
   const { broken } = await verifyHistory(copy, verifier)
   // Nothing else is asked of a copy.
@@ -104,6 +113,7 @@ export async function folderVersions({
 }
 
 export async function folderPolicies(file: string, resources: Resources): Promise<KeptPolicies> {
+  await refuseLong(file)
   const versions = folderVersionsIn(await readFile(file, 'utf8'))
   return {
     broken: undefined,
