@@ -145,6 +145,14 @@ describe('an export of evidence', () => {
     )
   })
 
+  it('is read again with an added file of any size', async () => {
+    const large = join(folder, 'large.csv')
+    const bytes = 64 * 1024 * 1024 + 1
+    await writeFile(large, Buffer.alloc(bytes))
+    const { parts } = await exported({ added: [large] })
+    expect(parts.get('added/large.csv')?.length).to.equal(bytes)
+  })
+
   async function expectRefused(logs: readonly string[], why: string): Promise<void> {
     const error = await exported({ logs }).catch((reason: Error) => reason)
     expect(error).to.have.property('name', 'ToolError')

@@ -56,7 +56,8 @@ export const EVIDENCE: ArchiveKind<EvidenceManifest> = {
   format: 1,
   command: 'sallyport evidence',
   isPart: (name) => LOG_PART.test(name) || OTHER_PART.test(name),
-  isLarge: (name) => /^log\/\d+\/decisions/.test(name) || name.startsWith('policy/'),
+  // Nothing reads reports and added files, and logs are read line by line.
+  isLarge: (name) => !/^(?:schemas|log\/\d+\/tree)\//.test(name),
   isManifest,
   missing: missingParts,
 }
