@@ -237,7 +237,7 @@ describe('evidence of a period', () => {
     const without = await verdictOf(() => ({ 'schemas/notes.json': undefined }))
     expect(without.stdout).to.contain(`${asked.length} decisions, 0 as the signed policy says`)
     expect(without.stdout).to.match(
-      /not complete: \d+ not decided again: the schemas of the evidence don't fit revision/,
+      /not complete: \d+ not decided again: revision \S+ can't be used with the schemas of the evidence/,
     )
     expect([without.code, without.stderr.includes('    at ')]).to.deep.equal([1, false])
     const none = await verdictOf((parts) =>

@@ -46,7 +46,7 @@ async function replayable(
   return orFaults<ReplayPolicy, string>(
     () => replayPolicyOf(parseReading(reading, resources), resources),
     ({ diagnostics: [first] }) =>
-      `the schemas of the evidence don't fit revision ${revision} (${first?.file}:${first?.line}: ${first?.message})`,
+      `revision ${revision} can't be used with the schemas of the evidence (${first?.file}:${first?.line}: ${first?.message})`,
   )
 }
 
