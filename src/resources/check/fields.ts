@@ -113,11 +113,19 @@ function togetherFaults(file: SchemaFile, json: JsonObject): readonly Diagnostic
     ) {
       return [fault([at], `fields that are unique together must be 2 to ${MOST_TOGETHER} different ones`)]
     }
+    // Their order means nothing, and an engine makes no second index of one name.
+    if (declared.slice(0, at).some((other: Json) => isSameSet(other, names))) {
+      return [fault([at], 'another list has the same fields')]
+    }
     return names.flatMap((name: Json, i) => {
       const why = typeof name === 'string' ? togetherFault(json, name) : 'is no name of a field'
       return why === undefined ? [] : [fault([at, i], `\`${name}\` ${why}`)]
     })
   })
+}
+
+function isSameSet(one: Json, names: readonly Json[]): boolean {
+  return Array.isArray(one) && new Set(one).symmetricDifference(new Set(names)).size === 0
 }
 
 /** Each list makes an index, and each field a column. */
