@@ -11,13 +11,21 @@ export interface CrossFieldRule {
   readonly fields: ReadonlySet<string>
 }
 
-/** The constraints at the root of the schema, and in its `allOf` and `$ref`, that name two fields or more. */
-export function crossFieldRulesIn({ schema, fields }: Pick<Resource, 'schema' | 'fields'>): readonly CrossFieldRule[] {
+/**
+ * The constraints at the root of the schema, and in its `allOf` and `$ref`, that name two fields or more; and the fields
+ * that are unique together.
+ */
+export function crossFieldRulesIn({
+  schema,
+  fields,
+  uniqueTogether = [],
+}: Pick<Resource, 'schema' | 'fields' | 'uniqueTogether'>): readonly CrossFieldRule[] {
   const reader: SchemaReader = {
     root: schema,
     all: [...fields.values()].flatMap(({ name, readOnly }) => (readOnly ? [] : [name])),
   }
-  return comparisonsOf(reader, schema, new Set()).filter((one) => one.fields.size > 1)
+  const together = uniqueTogether.map((names) => ({ keyword: 'x-unique', fields: new Set(names) }))
+  return [...comparisonsOf(reader, schema, new Set()), ...together].filter((one) => one.fields.size > 1)
 }
 
 interface SchemaReader {

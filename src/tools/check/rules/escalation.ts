@@ -75,9 +75,9 @@ export const ESCALATION: readonly PolicyCheck[] = [
   check({
     code: 'schema-tells',
     meaning:
-      'A rule at the root of the schema (`if`, `dependentRequired`, `oneOf`, `maxProperties` and others) is about ' +
-      'several fields, and somebody may write one of them but not read another: a write that gets 400 reveals the ' +
-      'value of the other field',
+      'A rule at the root of the schema (`if`, `dependentRequired`, `oneOf`, `maxProperties`, a list of `x-unique` and ' +
+      'others) is about several fields, and somebody may write one of them but not read another: a write that gets ' +
+      '400, or 409, reveals the value of the other field',
     fix: 'Let those who write one field read the others, or remove the rule from the schema',
     find: (checked) =>
       storedResources(checked.resources).flatMap((resource) =>
