@@ -76,6 +76,11 @@ function numberOf(name: string, base: string): readonly number[] {
 
 const CHUNK_BYTES = 64 * 1024
 
+/** As much again as there is of a line: of a line without an end, all bytes are copied with each chunk. */
+function chunkAfter(rest: Buffer): number {
+  return Math.max(CHUNK_BYTES, rest.length)
+}
+
 /**
  * Lines backwards, from the last line before `end` (bytes; default: the file's end). An empty text after the last line
  * end isn't a line.
@@ -84,7 +89,7 @@ export async function* readLinesBackwards(file: FileHandle, end?: number): Async
   let rest = Buffer.alloc(0)
   let position = end ?? (await file.stat()).size
   while (position > 0) {
-    const length = Math.min(CHUNK_BYTES, position)
+    const length = Math.min(chunkAfter(rest), position)
     position -= length
     const chunk = Buffer.alloc(length)
     await file.read(chunk, 0, length, position)
@@ -109,7 +114,9 @@ export async function* linesWithEnds(
 ): AsyncGenerator<{ readonly line: string; readonly start: number; readonly end: number }> {
   let rest = Buffer.alloc(0)
   let offset = from
-  for (let bytes = await readFrom(file, from); bytes.length > 0; bytes = await readFrom(file, offset + rest.length)) {
+  for (;;) {
+    const bytes = await readFrom(file, offset + rest.length, chunkAfter(rest))
+    if (bytes.length === 0) return
     const all = Buffer.concat([rest, bytes])
     let begun = 0
     for (let at = all.indexOf(0x0a); at >= 0; at = all.indexOf(0x0a, begun)) {
@@ -249,8 +256,8 @@ export class LogFollower implements AsyncDisposable {
   }
 }
 
-async function readFrom(handle: FileHandle, offset: number): Promise<Buffer> {
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(CHUNK_BYTES), 0, CHUNK_BYTES, offset)
+async function readFrom(handle: FileHandle, offset: number, most = CHUNK_BYTES): Promise<Buffer> {
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(most), 0, most, offset)
   return buffer.subarray(0, bytesRead)
 }
 
