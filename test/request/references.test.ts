@@ -178,6 +178,29 @@ for (const [engine, startOn] of ENGINES) {
       for (const n of [0, 1, 999]) expect(await statusOf('tasks', `each-${n}`)).to.equal(404)
     })
 
+    it('a delete asks once what refers to all objects that go at one step', async () => {
+      const { store } = server.app
+      const { list } = store
+      const project = await make('alice', 'projects')
+      const documents = Array.from({ length: 50 }, (_, n) => ({
+        id: `step-${n}`,
+        document: { ownerId: 'alice', projectId: project },
+      }))
+      await server.app.seeding.insert('tasks', documents)
+      let lists = 0
+      store.list = (...asked) => {
+        lists += 1
+        return list.apply(store, asked)
+      }
+      try {
+        expect((await ask('alice', 'DELETE', `/projects/${project}`)).status).to.equal(204)
+      } finally {
+        store.list = list
+      }
+      // Tasks of the project; tasks by two fields, and remarks, of all these tasks.
+      expect(lists).to.equal(4)
+    })
+
     it('an object that meanwhile refers to another one is neither deleted nor changed', async () => {
       const { store } = server.app
       const { list } = store

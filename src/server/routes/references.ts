@@ -94,6 +94,8 @@ interface GoingObjects {
   readonly permits: Map<string, Permit<'delete'>>
 }
 
+type GoingIds = ReadonlyMap<Resource, ReadonlySet<string>>
+
 interface Unset {
   readonly object: StoredObject
   readonly fields: Set<string>
@@ -117,24 +119,25 @@ class Going {
     this.#request = request
   }
 
-  /** Breadth first, so that a long chain of references needs no long stack. */
+  /** Breadth first: a long chain needs no long stack, and what refers to many objects is found at once. */
   async add(resource: Resource, id: string, permit: Permit<'delete'>): Promise<void> {
     this.#permitsOf(resource).set(id, permit)
     this.#touched.add(keyOf(resource, id))
-    const waiting: (readonly [Resource, string])[] = [[resource, id]]
-    for (let next = waiting.shift(); next; next = waiting.shift()) {
-      waiting.push(...(await this.#follow(...next)))
-    }
+    let going: GoingIds = new Map([[resource, new Set([id])]])
+    while (going.size > 0) going = await this.#follow(going)
   }
 
-  /** What goes with this object, and hadn't gone yet. */
-  async #follow(target: Resource, id: string): Promise<readonly (readonly [Resource, string])[]> {
-    const found: (readonly [Resource, string])[] = []
-    const referring = referringTo(this.#request.resources, target.name)
-    for (const one of referring.filter(({ reference }) => reference.onDelete !== 'restrict')) {
-      for (const object of await this.#referring(one, id)) {
-        if (one.reference.onDelete === 'null') this.#take(one, object)
-        else if (await this.#delete(one.resource, object)) found.push([one.resource, object.id])
+  /** What goes with these objects, and hadn't gone yet. */
+  async #follow(going: GoingIds): Promise<GoingIds> {
+    const found = new Map<Resource, Set<string>>()
+    for (const [target, ids] of going) {
+      const referring = referringTo(this.#request.resources, target.name)
+      for (const one of referring.filter(({ reference }) => reference.onDelete !== 'restrict')) {
+        for (const object of await this.#referring(one, ids)) {
+          if (one.reference.onDelete === 'null') this.#take(one, object)
+          else if (await this.#delete(one.resource, object))
+            found.getOrInsertComputed(one.resource, () => new Set()).add(object.id)
+        }
       }
     }
     return found
@@ -167,19 +170,19 @@ class Going {
     }
   }
 
-  async #referring({ resource, field }: ReferringField, id: string): Promise<readonly StoredObject[]> {
+  async #referring({ resource, field }: ReferringField, ids: ReadonlySet<string>): Promise<readonly StoredObject[]> {
     const { store } = this.#services
     const { caller, address, gone } = this.#request
     // With the object of the request, which may refer to itself, and one more.
-    const limit = MOST_ALONG + 2
-    const query = { where: { kind: 'holds', field, values: [id] }, limit } as const
+    const query = { where: { kind: 'holds', field, values: [...ids] }, limit: MOST_ALONG + 2 } as const
     const listed = await store.list(resource.name, query, { whose: callerKey({ caller, address }), gone })
     for (const one of listed) this.#touched.add(keyOf(resource, one.id))
     if (this.#touched.size > MOST_ALONG + 1)
       throw referenced(`More than ${MOST_ALONG} objects refer to this one; delete some first.`)
     const objects = await Promise.all(listed.map((one) => store.get(resource.name, one.id)))
     // Meanwhile, an object may be gone, or may refer to another one: then it isn't this delete's any more.
-    return objects.filter((one) => one !== undefined).filter(({ document }) => document[field] === id)
+    const named: ReadonlySet<unknown> = ids
+    return objects.filter((one) => one !== undefined).filter(({ document }) => named.has(document[field]))
   }
 
   #take({ resource, field }: ReferringField, object: StoredObject): void {
