@@ -30,8 +30,9 @@ function namesIds({ facts }: Masks, resource = ''): boolean {
 export function mask(record: DecisionRecord, masks: Masks): DecisionRecord {
   if (masks.fields.size === 0 && masks.facts.size === 0) return record
   const { asked, searched, along, expanded } = record
-  const masked = <T extends { readonly resource: string }>(one: T) =>
-    hidesIds(masks, one.resource) ? { ...one, objectId: MASKED } : one
+  const hidden = hiddenValues(record, masks, nameMasks(record, masks))
+  const masked = <T extends { readonly resource: string; readonly objectId: string }>(one: T) =>
+    hidesIds(masks, one.resource) || hidden.has(one.objectId) ? { ...one, objectId: MASKED } : one
   return {
     ...maskOne(record, masks),
     ...(asked && { asked: asked.map((one) => maskOne(one, masks)) }),

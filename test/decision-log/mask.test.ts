@@ -208,6 +208,28 @@ describe('a mask', () => {
     expect(line(orders, ['subject'])).to.contain('value-found')
   })
 
+  it('takes the ids of other objects out of the record: what was shown, and what went along, by their resource', () => {
+    const user = { resource: 'users', objectId: 'value-subject' }
+    const [other, order] = [
+      { resource: 'users', objectId: 'value-other' },
+      { resource: 'orders', objectId: 'value-order' },
+    ]
+    const record: DecisionRecord = {
+      ...RECORD,
+      expanded: [user, order],
+      along: { changed: [other], deleted: [order, user] },
+    }
+    const line = (fields: (typeof MASKABLE)[number][], orders: string[] = [], users: string[] = []) =>
+      recordLine(mask(record, masksOf({ fields, orders, users })))
+    const all = ['value-subject', 'value-other', 'value-order']
+    const shown = (text: string) => all.filter((value) => text.includes(value))
+    expect(shown(line(['address']))).to.deep.equal(all)
+    expect(shown(line(['objectId', 'subject']))).to.deep.equal([])
+    expect(shown(line(['subject']))).to.deep.equal(['value-other', 'value-order'])
+    expect(shown(line(['address'], ['id']))).to.deep.equal(['value-subject', 'value-other'])
+    expect(shown(line(['subject'], [], ['id']))).to.deep.equal(['value-order'])
+  })
+
   it('of the subject also takes the id out of fields that hold it', () => {
     const own: DecisionRecord = { ...RECORD, facts: { object: { customerId: 'value-subject' } } }
     expect(recordLine(mask(own, masksOf({ fields: ['subject'], orders: [], users: [] })))).not.to.contain(
