@@ -5,7 +5,7 @@ import type { Browser } from 'playwright-core'
 import { startChromium } from '../chromium.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { until } from '../until.ts'
-import { openConsole } from './open-console.ts'
+import { addressOf, openConsole } from './open-console.ts'
 
 /** Each is a column of the matrix. */
 const PEOPLE = 30_000
@@ -35,7 +35,7 @@ describe('the access matrix in the console', () => {
     expect(await page.getByRole('columnheader').allInnerTexts())
       .to.include('support')
       .and.not.include('user:u1')
-    expect(new URL(page.url()).search).to.equal('?resource=notes&caller=support')
+    expect((await addressOf(page)).search).to.equal('?resource=notes&caller=support')
     await page.getByLabel('Only caller').fill('supprt')
     await page.getByLabel('Only caller').press('Enter')
     await page.getByText(/did you mean support/).waitFor()

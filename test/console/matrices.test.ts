@@ -6,7 +6,7 @@ import type { Browser, Page } from 'playwright-core'
 import { startChromium } from '../chromium.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { until } from '../until.ts'
-import { openConsole, signIn } from './open-console.ts'
+import { addressOf, openConsole, signIn } from './open-console.ts'
 
 const ORDERS = `method,path,object,anonymous,member,support
 GET,/api/orders/{id},placed+open,401,403,403
@@ -85,7 +85,7 @@ describe('the page Tests of the console', () => {
     await page.getByRole('button', { name: 'Write missing cells' }).click()
     await found.getByText('They are in matrices of their own.').waitFor()
     await page.getByRole('combobox', { name: 'Matrix' }).selectOption('notes.missing.csv')
-    expect(new URL(page.url()).searchParams.get('matrix')).to.equal('notes.missing.csv')
+    expect((await addressOf(page)).searchParams.get('matrix')).to.equal('notes.missing.csv')
     await page.getByRole('grid', { name: 'Matrix notes.missing.csv' }).waitFor()
     await page.getByRole('button', { name: 'Remove the matrix' }).click()
     await page.getByRole('grid', { name: 'Matrix notes.missing.csv' }).waitFor({ state: 'detached' })
@@ -173,7 +173,7 @@ describe('the page Tests of the console', () => {
     await page.getByRole('grid').waitFor()
     await keyboard.press('/')
     await keyboard.type('delete')
-    expect(new URL(page.url()).searchParams.get('find')).to.equal('delete')
+    expect((await addressOf(page)).searchParams.get('find')).to.equal('delete')
     expect(await page.getByRole('gridcell', { name: 'GET' }).count()).to.equal(0)
     for (let i = 0; i < 20 && !/^\d+$/.test(await focused(page)); i += 1) await keyboard.press('Tab')
     for (const key of ['Control+End', 'Enter']) await keyboard.press(key)

@@ -51,3 +51,8 @@ export async function signIn(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name: 'Sign in' }).click()
   await email.waitFor({ state: 'detached' })
 }
+
+/** As the page itself knows it: `page.url()` learns of a change in the page a moment later. */
+export async function addressOf(page: Page): Promise<URL> {
+  return new URL(await page.evaluate<string>('location.href'))
+}

@@ -6,7 +6,7 @@ import { startChromium } from '../chromium.ts'
 import { ROLES_BY_CLAIM } from '../identity/openid-client.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { until } from '../until.ts'
-import { openConsole } from './open-console.ts'
+import { addressOf, openConsole } from './open-console.ts'
 
 const ANY_ORIGIN = { 'Access-Control-Allow-Origin': '*' }
 
@@ -42,7 +42,7 @@ describe('the sign-in of the console at an OpenID provider', () => {
     await signInAtProvider(page, 'zoe')
     await page.locator('.email').getByText('zoe', { exact: true }).waitFor()
     await page.getByRole('heading', { name: 'Usage' }).waitFor({ state: 'attached' })
-    expect(page.url()).to.match(/\/usage\?since=2026-01-01$/)
+    expect((await addressOf(page)).href).to.match(/\/usage\?since=2026-01-01$/)
     await page.goto(`${server.app.consoleUrl}/`)
     await signInAtProvider(page, 'zoe')
     await page.getByText(server.app.policy.active.revision).waitFor()

@@ -9,7 +9,7 @@ import { startChromium } from '../chromium.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { until } from '../until.ts'
 import { faultsAt } from './faults-at.ts'
-import { openConsole, signIn } from './open-console.ts'
+import { addressOf, openConsole, signIn } from './open-console.ts'
 
 /** Bytes over the wire, until the first page has its answers. */
 const MOST_BYTES = 150_000
@@ -74,7 +74,7 @@ describe('the pages of the console', () => {
     await page.getByRole('gridcell', { name: 'yes' }).first().click()
     await panel.getByRole('link', { name: 'Explain this request' }).click()
     await page.getByRole('article', { name: 'Explanation' }).getByText('allowed', { exact: true }).first().waitFor()
-    expect(new URL(page.url()).searchParams.get('roles')).to.equal('support')
+    expect((await addressOf(page)).searchParams.get('roles')).to.equal('support')
     expect(troubles).to.deep.equal([])
     await close()
   })
@@ -115,7 +115,7 @@ describe('the pages of the console', () => {
       .locator('.cm-content')
       .getByText('p, member, orders, delete, any, *, allow')
       .waitFor({ state: 'attached' })
-    expect(new URL(page.url()).pathname).to.equal('/draft')
+    expect((await addressOf(page)).pathname).to.equal('/draft')
     // The policy is another one now: nothing is drafted of lines that aren't those in force.
     await page.goBack()
     await page.route('**/policy/v1/files', async (route) => {
@@ -155,7 +155,7 @@ describe('the pages of the console', () => {
     await page.getByRole('button', { name: 'Find' }).click()
     await page.getByRole('gridcell', { name: 'DELETE /api/users/{id}' }).click()
     await page.getByRole('article', { name: 'Explanation' }).getByText('refused', { exact: true }).first().waitFor()
-    expect(page.url()).to.match(/\/ask\?requestId=[\w-]+$/)
+    expect((await addressOf(page)).href).to.match(/\/ask\?requestId=[\w-]+$/)
     await close()
   })
 
@@ -221,7 +221,7 @@ describe('the pages of the console', () => {
       .first()
       .click()
     await page.getByText(/^[1-9]\d* records/).waitFor()
-    expect(page.url()).to.match(/\/decisions\?rule=policy\.csv%3A\d+$/)
+    expect((await addressOf(page)).href).to.match(/\/decisions\?rule=policy\.csv%3A\d+$/)
     await close()
   })
 
@@ -286,7 +286,7 @@ describe('the pages of the console', () => {
     await page.getByRole('grid', { name: 'Access matrix' }).waitFor()
     await keyboard.press('/')
     await keyboard.type('orders support')
-    expect(new URL(page.url()).searchParams.get('find')).to.equal('orders support')
+    expect((await addressOf(page)).searchParams.get('find')).to.equal('orders support')
     await page.getByLabel('Find').press('Escape')
     for (let i = 0; i < 6 && !(await isIn(page, 'gridcell')); i += 1) await keyboard.press('Tab')
     for (const key of ['End', 'ArrowLeft', 'PageDown', 'ArrowUp', 'Control+Home', 'End', 'Enter'])
