@@ -154,9 +154,9 @@ function pathOf(text: string): string {
   return 'path' in target ? target.path : ''
 }
 
-/** An id is one segment, whatever is in it. */
+/** A parameter is one segment, whatever is in it. */
 function formOf(path: string): RegExp {
-  const escaped = path.split('{id}').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  const escaped = path.split(/\{\w+\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
   return new RegExp(`^${escaped.join('[^/]+')}$`)
 }
 

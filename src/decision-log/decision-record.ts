@@ -21,6 +21,8 @@ export interface DecisionRecord {
   readonly route?: string | undefined
   readonly resource?: string | undefined
   readonly action?: string | undefined
+  /** The object that the path names, whose objects the request is about (`/projects/{projectId}/tasks`). */
+  readonly parent?: OtherObject | undefined
   readonly objectId?: string | undefined
   readonly subject?: string | undefined
   readonly roles?: readonly string[] | undefined
@@ -80,7 +82,7 @@ export interface DecisionRecord {
   readonly sealedFacts?: string | undefined
   /** Erased: who asked (address, subject, credential, sign-in). Reads as if masked. */
   readonly erased?: string | undefined
-  /** Erased: what is known (object id, facts, questions, searches, ids of a migration). Reads as if the facts were cut. */
+  /** Erased: what is known (object id, its parent, facts, questions, searches, ids of a migration). Reads as if the facts were cut. */
   readonly erasedFacts?: string | undefined
   /** For a write, its number in the outbox, which grows in the order of the commits. */
   readonly write?: number | undefined
@@ -186,6 +188,7 @@ const KINDS = Object.entries<(value: unknown) => boolean>({
   revision: isText,
   method: isText,
   route: isText,
+  parent: (value) => value === undefined || (isObject(value) && isText(value.objectId)),
   objectId: isText,
   subject: isText,
   roles: areTexts,

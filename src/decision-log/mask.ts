@@ -4,6 +4,7 @@ import { comparisonsIn, withValues } from '../decide/conditions/condition.ts'
 import type { Facts } from '../decide/evidence.ts'
 import { MASKABLE, type Masks, USERS } from '../decide/policy.ts'
 import type { Json } from '../resources/resource.ts'
+import { parentFieldOf } from '../resources/routing/path-parameter.ts'
 import { type AskedRecord, type DecisionRecord, MASKED, type SearchRecord } from './decision-record.ts'
 
 type MaskableValues = Readonly<Record<string, Json>>
@@ -29,12 +30,16 @@ function namesIds({ facts }: Masks, resource = ''): boolean {
  */
 export function mask(record: DecisionRecord, masks: Masks): DecisionRecord {
   if (masks.fields.size === 0 && masks.facts.size === 0) return record
-  const { asked, searched, along, expanded } = record
+  const { asked, searched, along, expanded, parent } = record
   const hidden = hiddenValues(record, masks, nameMasks(record, masks))
   const masked = <T extends { readonly resource: string; readonly objectId: string }>(one: T) =>
     hidesIds(masks, one.resource) || hidden.has(one.objectId) ? { ...one, objectId: MASKED } : one
+  // The field of the reference, whose value the parent's id is.
+  const field = record.route && parentFieldOf(record.route)
+  const hidesParent = field !== undefined && nameMasks(record, masks).field(field)
   return {
     ...maskOne(record, masks),
+    ...(parent && { parent: hidesParent ? { ...parent, objectId: MASKED } : masked(parent) }),
     ...(asked && { asked: asked.map((one) => maskOne(one, masks)) }),
     ...(searched && { searched: maskSearch(searched, masks) }),
     ...(expanded && { expanded: expanded.map(masked) }),

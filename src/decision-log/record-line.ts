@@ -26,6 +26,7 @@ export function recordLine(record: DecisionRecord): string {
     subject,
     credential,
     signedIn,
+    parent,
     objectId,
     facts,
     asked,
@@ -38,7 +39,7 @@ export function recordLine(record: DecisionRecord): string {
   } = record
   const open = JSON.stringify({ record: 'decision', ...rest })
   const who = JSON.stringify({ address, subject, credential, signedIn })
-  const about = JSON.stringify({ objectId, searched, expanded, along, migrated, arguments: typed })
+  const about = JSON.stringify({ parent, objectId, searched, expanded, along, migrated, arguments: typed })
   const known = JSON.stringify({ facts })
   const questions = asked ? `,"asked":[${askedTexts(asked).join(',')}]` : ''
   // Only the facts of a single decision can be long. The ids of a migration, and of what goes along with a delete, are bounded by their number.
@@ -111,13 +112,25 @@ function quiet(json: string): string {
 /** A decision record as a line for people. */
 export function recordText(record: DecisionRecord): string {
   if (!isOfRequest(record)) return deedText(record)
-  const { time, status, outcome, method, route = '(no route)', objectId, problem, rules = [], relations = [] } = record
+  const {
+    time,
+    status,
+    outcome,
+    method,
+    route = '(no route)',
+    parent,
+    objectId,
+    problem,
+    rules = [],
+    relations = [],
+  } = record
   const parts = [
     time,
     `${status}`,
     outcome.padEnd('refused'.length),
     method.padEnd('OPTIONS'.length),
     route,
+    ...(parent === undefined ? [] : [`in ${parent.objectId}`]),
     ...(objectId === undefined ? [] : [objectId]),
     whoOf(record),
     ...(problem === undefined ? [] : [problem]),

@@ -51,7 +51,7 @@ export interface FieldReference {
   readonly reference: ReferenceTo
 }
 
-/** `collection`: no object is named; `item`: the path's `{id}`; `caller`: the caller's own record. */
+/** `collection`: no object of its own is named; `item`: the path's `{id}`; `caller`: the caller's own record. */
 export type RouteKind = 'collection' | 'item' | 'caller'
 
 export interface Endpoint {
@@ -69,10 +69,12 @@ interface Lifecycle {
 }
 
 export interface Route {
-  /** As the schema file writes it, `{id}` for the parameter. */
+  /** As the schema file writes it, with `{id}`, or with the field of a parent. */
   readonly path: string
   readonly resource: string
   readonly kind: RouteKind
+  /** For a collection of the objects that refer to one parent: the path's parameter, and the resource of the parent. */
+  readonly parent?: { readonly field: string; readonly resource: string }
   /** Every accepted method, HEAD and OPTIONS included. */
   readonly endpoints: ReadonlyMap<Method, Endpoint>
   /** The value of `Allow`. */

@@ -230,6 +230,21 @@ describe('a mask', () => {
     expect(shown(line(['subject'], [], ['id']))).to.deep.equal(['value-order'])
   })
 
+  it('takes the id of a parent out of the record: as an id of its resource, and as a value of the field that names it', () => {
+    const record: DecisionRecord = {
+      ...RECORD,
+      route: '/users/{customerId}/orders',
+      parent: { resource: 'users', objectId: 'value-parent' },
+    }
+    const line = (fields: (typeof MASKABLE)[number][], orders: string[] = [], users: string[] = []) =>
+      recordLine(mask(record, masksOf({ fields, orders, users })))
+    expect(line(['address'])).to.contain('value-parent')
+    expect(line(['address'], ['status'], ['email'])).to.contain('value-parent')
+    expect(line(['objectId'])).to.not.contain('value-parent')
+    expect(line(['address'], [], ['id'])).to.not.contain('value-parent')
+    expect(line(['address'], ['customerId'])).to.not.contain('value-parent')
+  })
+
   it('of the subject also takes the id out of fields that hold it', () => {
     const own: DecisionRecord = { ...RECORD, facts: { object: { customerId: 'value-subject' } } }
     expect(recordLine(mask(own, masksOf({ fields: ['subject'], orders: [], users: [] })))).not.to.contain(

@@ -31,11 +31,15 @@ const to = (resource: string, onDelete?: string) => ({ 'x-reference': { resource
 
 export const REFERRING = {
   'schemas/projects.json': schemaOf('projects', {}),
-  'schemas/tasks.json': schemaOf('tasks', {
-    projectId: { ...ID, ...to('projects', 'cascade') },
-    parentId: { ...ID, type: ['string', 'null'], ...to('tasks', 'null') },
-    seenWith: { ...ID, ...to('tasks', 'null') },
-  }),
+  'schemas/tasks.json': schemaOf(
+    'tasks',
+    {
+      projectId: { ...ID, ...to('projects', 'cascade') },
+      parentId: { ...ID, type: ['string', 'null'], ...to('tasks', 'null') },
+      seenWith: { ...ID, ...to('tasks', 'null') },
+    },
+    [...usualRoutes('tasks'), { path: '/projects/{projectId}/tasks', methods: ['GET', 'POST'] }],
+  ),
   'schemas/remarks.json': schemaOf('remarks', { taskId: { ...ID, ...to('tasks', 'cascade') }, text: ID }),
   'schemas/contracts.json': schemaOf('contracts', {
     projectId: { ...ID, ...to('projects') },

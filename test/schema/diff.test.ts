@@ -140,6 +140,14 @@ const CASES: readonly (readonly [string, Edit, readonly string[]])[] = [
     ['compatible filter-added /note'],
   ],
   [
+    'a collection under its parent',
+    ({ properties, 'x-resource': { routes } }) => {
+      properties.customerId['x-reference'] = { resource: 'users' }
+      routes.push({ path: '/api/users/{customerId}/orders', methods: ['GET'] })
+    },
+    ['breaking data-reference /customerId', 'breaking reference-added /customerId', 'compatible route-added '],
+  ],
+  [
     'other paths',
     ({ 'x-resource': { routes } }) => {
       routes[0].path = '/api/v2/orders'

@@ -82,6 +82,7 @@ export async function decideAgain(replayPolicy: ReplayPolicy, record: DecisionRe
   const unknown = request.resource.builtIn ? undefined : await unknownFact(policy.snapshot, request, record)
   if (unknown !== undefined) return undecidable(unknown)
   const again = await authorizeAgain(policy, { record, request, stage })
+  if (again.kind !== 'refused' && mayReadParentOtherwise(record, policy)) return undecidable(PARENTS)
   return again.kind === 'allowed' && mayAnswerOtherwise(record, policy) ? undecidable(QUESTIONS) : again
 }
 
@@ -90,6 +91,12 @@ const QUESTIONS = 'the questions of another service are not decided again'
 
 function mayAnswerOtherwise({ asked = [], searched, revision }: DecisionRecord, policy: ActivePolicy): boolean {
   return (asked.length > 0 || searched !== undefined) && revision !== policy.revision
+}
+
+const PARENTS = "the record doesn't hold whether the caller may read the object that the path names"
+
+function mayReadParentOtherwise({ parent, problem, revision }: DecisionRecord, policy: ActivePolicy): boolean {
+  return parent !== undefined && (problem === 'object-not-found' || revision !== policy.revision)
 }
 
 interface Recorded {

@@ -2,6 +2,7 @@
 
 import type { Field, FieldNames, Representation } from '../../resources/resource.ts'
 import { type Condition, meets } from '../conditions/condition.ts'
+import { simplify } from '../conditions/simplify-condition.ts'
 import type { Evidence } from '../evidence.ts'
 import { comparedFields, followsFrom, kindOf } from '../relations/all-kinds.ts'
 import type { CallerAndTime, Relation } from '../relations/relation-kind.ts'
@@ -38,10 +39,14 @@ export class ListDecision {
   /** The fields that the list may be filtered and sorted by: indexed, and shown in every row; by name. */
   readonly queryable: ReadonlyMap<string, Field>
 
-  constructor(grants: CallerGrants) {
+  /** `showing`: only objects whose rules let the caller see all these fields. */
+  constructor(grants: CallerGrants, showing: readonly string[] = []) {
     const { table, roleLevel, asking, conditions, view } = grants
     this.#grants = grants
-    this.where = table.where(asking, conditions.holding, view)
+    const partly = showing.filter((field) => !roleLevel.shownInEveryRow.has(field))
+    const views = [view, ...partly.map((field) => new Set([field]))]
+    const rows = views.map((one) => table.where(asking, conditions.holding, one))
+    this.where = rows.length === 1 ? (rows[0] as Condition) : simplify({ kind: 'all', of: rows })
     this.shown = inView(grants, roleLevel.grantable)
     this.queryable = view ? new Map([...roleLevel.queryable].filter(([name]) => view.has(name))) : roleLevel.queryable
     const everywhere = [...inView(grants, roleLevel.shownInEveryRow)]
@@ -51,6 +56,11 @@ export class ListDecision {
 
   get evidence(): Evidence {
     return this.#evidence
+  }
+
+  /** The same list, without the objects on which this field is hidden. */
+  showing(field: string): ListDecision {
+    return new ListDecision(this.#grants, [field])
   }
 
   /** Whether fields of the resource refer to other objects. */

@@ -1,12 +1,14 @@
-/** Checks `x-reference`: its form, and, with all files at hand, the resource that it names. */
+/** Checks `x-reference`: its form, and, with all files at hand, the resource that it names, and the paths that use it. */
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import { didYouMean } from '../../base/did-you-mean.ts'
 import { isObject } from '../../base/is-object.ts'
 import { declaredField } from '../load/make-fields.ts'
 import { declaredRoutes, isExternal, operationOf, routeKind } from '../load/make-routes.ts'
 import type { Json } from '../resource.ts'
+import { beforeParameter, parentFieldOf } from '../routing/path-parameter.ts'
 import type { JsonObject, SchemaFile } from '../schema/schema-file.ts'
 import { fieldSchemas } from '../schema/subschemas.ts'
+import { pathFault, routePath } from './routes.ts'
 
 const MEMBERS: ReadonlySet<string> = new Set(['resource', 'onDelete'])
 const ON_DELETE: ReadonlySet<unknown> = new Set([undefined, 'restrict', 'null', 'cascade'])
@@ -69,6 +71,36 @@ function deletesObjects(file: SchemaFile): boolean {
     const isPlain = route.moved === undefined && route.found === undefined
     return isPlain && routeKind(route) === 'item' && route.methods.some((one) => operationOf('item', one) === 'delete')
   })
+}
+
+/** A path's parameter other than `{id}` is a reference to the objects that the path up to it names. */
+export function checkParents(files: readonly SchemaFile[]): readonly Diagnostic[] {
+  const items = files.flatMap((file) => declaredRoutes(file).map(({ path }) => ({ path, resource: file.resource })))
+  return files.flatMap((file) =>
+    declaredRoutes(file).flatMap(({ path }, i) => {
+      const fault = parentFault(file, path, items)
+      return fault === undefined ? [] : [file.fault([...routePath(i), 'path'], 'route-parent', fault)]
+    }),
+  )
+}
+
+function parentFault(
+  file: SchemaFile,
+  path: string,
+  items: readonly { readonly path: string; readonly resource: string }[],
+): string | undefined {
+  const field = parentFieldOf(path)
+  if (field === undefined || pathFault(path) !== undefined) return undefined
+  const references = declaredReferences(file)
+  const { declared } = references.find(({ name }) => name === field) ?? {}
+  const names = references.map(({ name }) => name)
+  if (!isObject(declared))
+    return `\`{${field}}\` is neither \`{id}\` nor a field of this file with \`x-reference\`${didYouMean(field, names)}`
+  const before = `${beforeParameter(path)}{id}`
+  const other = items.find((one) => one.path === before && one.resource !== declared.resource)
+  if (other === undefined || items.some((one) => one.path === before && one.resource === declared.resource))
+    return undefined
+  return `\`${before}\` is an object of \`${other.resource}\`, but \`${field}\` refers to \`${declared.resource}\``
 }
 
 interface DeclaredReference {

@@ -6,12 +6,12 @@ import {
   BUILT_IN_ACTIONS,
   canBothMatch,
   declaredRoutes,
-  hasParameter,
   isExternal,
   operationOf,
   type RouteDeclaration,
   routeKind,
 } from '../load/make-routes.ts'
+import { parameterOf } from '../routing/path-parameter.ts'
 import type { SchemaFile } from '../schema/schema-file.ts'
 
 /** Paths that the program itself answers. */
@@ -46,20 +46,22 @@ export function routePath(index: number): Path {
 }
 
 /** The fault of a path, as the end of a sentence; undefined for a valid path. */
-function pathFault(path: string): string | undefined {
+export function pathFault(path: string): string | undefined {
   const segments = path.split('/').slice(1)
   if (!path.startsWith('/')) return 'does not start with `/`'
   if (path.endsWith('/')) return 'ends with `/`'
   if (segments.includes('')) return 'has an empty segment'
   if (segments.includes('.') || segments.includes('..')) return 'has a dot segment'
-  if (segments.filter((segment) => segment === '{id}').length > 1) return 'has `{id}` twice'
-  if (segments.some((segment) => segment !== '{id}' && /[{}]/.test(segment))) {
-    return 'has a parameter other than `{id}` as a whole segment'
-  }
+  const parameters = segments.filter((segment) => /[{}]/.test(segment))
+  if (parameters.length > 1) return 'has more than one parameter'
+  if (parameters.some((segment) => !PARAMETER.test(segment))) return 'has a parameter that is no whole segment'
   // A path is compared as text, so it must not contain characters that clients may write plain or percent-encoded.
   if (/[^A-Za-z0-9._~{}/-]/.test(path)) return 'has a character other than letters, digits and `-._~`'
   return undefined
 }
+
+/** `{id}`, or a field. */
+const PARAMETER = /^\{[A-Za-z][A-Za-z0-9_]{0,63}\}$/
 
 function checkPath(file: SchemaFile, { path }: RouteDeclaration, at: Path): readonly Diagnostic[] {
   const fault = pathFault(path)
@@ -85,18 +87,19 @@ function checkMethods(file: SchemaFile, route: RouteDeclaration, at: Path): read
     if (route.methods.indexOf(method) < i)
       return [file.fault(where, 'route-method-twice', `\`${method}\` is listed twice`)]
     if (operationOf(kind, method, isExternal(file))) return []
-    const noun = kind === 'collection' ? 'a collection (no `{id}`)' : 'an item'
+    const noun = kind === 'collection' ? 'a collection (without `{id}`)' : 'an item'
     return [file.fault(where, 'route-method', `${noun} can't declare \`${method}\``)]
   })
 }
 
 function checkObject(file: SchemaFile, { path, object }: RouteDeclaration, at: Path): readonly Diagnostic[] {
-  if (object === undefined || !hasParameter(path)) return []
+  const name = parameterOf(path)
+  if (object === undefined || name === undefined) return []
   return [
     file.fault(
       [...at, 'object'],
       'route-object',
-      `\`${path}\` names its object by \`{id}\`, so the object can't be the caller's own`,
+      `\`${path}\` has the parameter \`{${name}}\`, so the object can't be the caller's own`,
     ),
   ]
 }
@@ -119,7 +122,9 @@ function checkRedirect(file: SchemaFile, route: RouteDeclaration, at: Path): rea
 function redirectFault(path: string, to: string | undefined): string | undefined {
   if (to === undefined) return undefined
   if (to === path) return 'leads back to the same route'
-  return !hasParameter(path) && hasParameter(to) ? 'has an `{id}`, but the route has none' : pathFault(to)
+  const name = parameterOf(to)
+  if (name !== undefined && name !== parameterOf(path)) return `has \`{${name}}\`, but the route has not`
+  return pathFault(to)
 }
 
 /** RFC 9745 section 4: the sunset is not before the deprecation. */

@@ -11,7 +11,7 @@ import { checkFields, checkReferences } from '../check/fields.ts'
 import { checkKeywords, withoutConsequences } from '../check/keywords.ts'
 import { checkMetaSchema, checkXResource } from '../check/meta-schema.ts'
 import { checkPatterns } from '../check/patterns.ts'
-import { checkReferenceForms, checkReferredResources } from '../check/references.ts'
+import { checkParents, checkReferenceForms, checkReferredResources } from '../check/references.ts'
 import { checkClashes, checkRoutes } from '../check/routes.ts'
 import type { Resource, Resources } from '../resource.ts'
 import { faultAt, type JsonObject, parseSchemaFile, type SchemaFile, type SourceText } from '../schema/schema-file.ts'
@@ -87,13 +87,15 @@ function routeFaults(files: readonly SchemaFile[]): readonly Diagnostic[] {
     ...readable.flatMap(checkExternal),
     ...checkClashes(readable),
     ...checkReferredResources(readable),
+    ...checkParents(readable),
   ]
 }
 
 function makeResource(file: SchemaFile, compiler: SchemaCompiler): Resource {
   const external = isExternal(file)
-  const routes = makeRoutes(file)
   const fields = makeFields(file.json as JsonObject)
+  const declared = referencesIn(fields)
+  const routes = makeRoutes(file, declared.references ?? [])
   const canonical = external ? undefined : canonicalItemPath(routes)
   return Object.freeze({
     name: file.resource,
@@ -101,7 +103,7 @@ function makeResource(file: SchemaFile, compiler: SchemaCompiler): Resource {
     ...(external && { external }),
     schema: file.json as JsonObject,
     fields,
-    ...referencesIn(fields),
+    ...declared,
     ...uniqueTogetherIn(file.json as JsonObject),
     routes,
     actions: makeActions(routes, declaredActions(file)),

@@ -1,7 +1,8 @@
 /**
  * The routes and actions that a schema file declares: the methods that a path accepts, and their names in the policy.
  */
-import type { Action, Endpoint, Method, Operation, Route, RouteKind } from '../resource.ts'
+import type { Action, Endpoint, FieldReference, Method, Operation, Route, RouteKind } from '../resource.ts'
+import { parameterOf, parentFieldOf } from '../routing/path-parameter.ts'
 import type { SchemaFile } from '../schema/schema-file.ts'
 
 type Operations = ReadonlyMap<string, Operation>
@@ -39,9 +40,9 @@ export function operationOf(kind: RouteKind, method: string, isExternal = false)
   return own ?? (isExternal ? ELSEWHERE.get(method) : undefined)
 }
 
-/** In the order of the file. The file must have passed the checks. */
-export function makeRoutes(file: SchemaFile): readonly Route[] {
-  return Object.freeze(declaredRoutes(file).map((route) => makeRoute(file, route)))
+/** In the order of the file. The file must have passed the checks. `references`: those of its fields. */
+export function makeRoutes(file: SchemaFile, references: readonly FieldReference[]): readonly Route[] {
+  return Object.freeze(declaredRoutes(file).map((route) => makeRoute(file, references, route)))
 }
 
 /** The built-in actions, whether or not a route gives them, and the file's own. */
@@ -74,7 +75,7 @@ export function makeEndpoints(
   return { endpoints: new Map(accepted), allow: accepted.map(([method]) => method).join(', ') }
 }
 
-function makeRoute(file: SchemaFile, declared: RouteDeclaration): Route {
+function makeRoute(file: SchemaFile, references: readonly FieldReference[], declared: RouteDeclaration): Route {
   const kind = routeKind(declared)
   const operations = new Map(
     declared.methods.flatMap((method) => {
@@ -88,11 +89,17 @@ function makeRoute(file: SchemaFile, declared: RouteDeclaration): Route {
     resource: file.resource,
     kind,
     ...makeEndpoints(operations, (operation) => (operation === 'options' ? operation : (own ?? operation))),
+    ...parentOf(references, declared),
     ...(declared.view === undefined ? {} : { view: declared.view }),
     ...redirectOf(declared),
     ...lifecycleOf(declared),
     ...(declared.precondition === undefined ? {} : { precondition: declared.precondition }),
   })
+}
+
+function parentOf(references: readonly FieldReference[], { path }: RouteDeclaration): Pick<Route, 'parent'> {
+  const found = references.find(({ field }) => field === parentFieldOf(path))
+  return found ? { parent: Object.freeze({ field: found.field, resource: found.reference.resource }) } : {}
 }
 
 function redirectOf({ moved, found }: RouteDeclaration): Pick<Route, 'redirect'> {
@@ -167,11 +174,7 @@ function xResource(json: SchemaFile['json']): XResource {
 
 export function routeKind({ path, object }: RouteDeclaration): RouteKind {
   if (object === 'caller') return 'caller'
-  return hasParameter(path) ? 'item' : 'collection'
-}
-
-export function hasParameter(path: string): boolean {
-  return path.includes('{id}')
+  return parameterOf(path) === 'id' ? 'item' : 'collection'
 }
 
 /** Whether one request path can match both: a parameter matches any segment of the other path. */
@@ -181,5 +184,5 @@ export function canBothMatch(a: string, b: string): boolean {
 }
 
 function fits(a: string, b: string): boolean {
-  return a === b || a === '{id}' || b === '{id}'
+  return a === b || parameterOf(a) !== undefined || parameterOf(b) !== undefined
 }

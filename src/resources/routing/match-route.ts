@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import type Router from '@koa/router'
 import { Problem } from '../../base/problems/problem.ts'
 import type { Endpoint, Method, Resources, Route } from '../resource.ts'
+import { beforeParameter, parameterOf, withParameter } from './path-parameter.ts'
 import { decode, type Target } from './request-target.ts'
 
 // Loaded by `require`: as an ES module it imports Node's HTTP, which slows the start (server/http/listen.ts).
@@ -18,13 +19,15 @@ export interface RouteMatch {
   readonly target: Target
   /** The path's `{id}`, decoded; undefined where the path has none. */
   readonly id: string | undefined
+  /** The id of the parent, decoded; undefined where the path names none. */
+  readonly parentId?: string | undefined
 }
 
 export type Match =
   | RouteMatch
   | { readonly kind: 'malformed'; readonly problem: Problem }
   | { readonly kind: 'unknown-path' }
-  | { readonly kind: 'unaccepted-method'; readonly route: Route; readonly id: string | undefined }
+  | ({ readonly kind: 'unaccepted-method' } & Pick<RouteMatch, 'route' | 'id' | 'parentId'>)
 
 type RouteMatcher = (method: string, target: Target | Problem) => Match
 
@@ -67,15 +70,18 @@ export class Routers {
       const [layer] = registered?.router.match(target.path, method).path ?? []
       const route = layer && this.#routes.get(layer.path)
       if (!registered || !route) continue
-      return { match: matchOf(route, method, target, idIn(target.path, beginning)), routes: registered.routes }
+      return { match: matchOf(route, method, target, valueIn(target.path, beginning)), routes: registered.routes }
     }
     return { match: { kind: 'unknown-path' } }
   }
 }
 
-function matchOf(route: Route, method: string, target: Target, id: string | undefined): Match {
+function matchOf(route: Route, method: string, target: Target, value: string | undefined): Match {
   const endpoint = route.endpoints.get(method as Method)
-  return endpoint ? { kind: 'route', route, endpoint, target, id } : { kind: 'unaccepted-method', route, id }
+  const named = route.parent ? { id: undefined, parentId: value } : { id: value, parentId: undefined }
+  return endpoint
+    ? { kind: 'route', route, endpoint, target, ...named }
+    : { kind: 'unaccepted-method', route, ...named }
 }
 
 /** Finds the route of a request; doesn't answer it. */
@@ -88,15 +94,15 @@ export function createRouteMatcher(routes: readonly Route[]): RouteMatcher {
 
 /** The beginning that every path matching the route has. */
 function beginningOf({ path }: Route): string {
-  return path.split('{id}', 1)[0] ?? ''
+  return beforeParameter(path)
 }
 
 function pathOf({ path }: Route): string {
-  return path.replace('{id}', ':id').replace('*', '\\*')
+  return withParameter(path, `:${parameterOf(path)}`).replace('*', '\\*')
 }
 
-/** `{id}` is a whole segment (src/resources/check/routes.ts), the one after the beginning. */
-function idIn(path: string, beginning: string): string | undefined {
+/** The parameter is a whole segment (src/resources/check/routes.ts), the one after the beginning. */
+function valueIn(path: string, beginning: string): string | undefined {
   if (path === beginning) return undefined
   const end = path.indexOf('/', beginning.length)
   return decode(path.slice(beginning.length, end < 0 ? undefined : end))

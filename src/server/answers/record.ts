@@ -110,7 +110,7 @@ export function recordOf(request: RequestFacts): DecisionRecord {
     relations: evidence?.relations,
     rules: evidence?.lines.map(rulePlace),
     fieldsRefused: evidence?.fieldsRefused.length ? evidence.fieldsRefused : undefined,
-    can: canOf(request),
+    ...askedBeside(request),
     facts: evidence?.facts,
     along: outcome?.along?.told,
     expanded: outcome?.expanded,
@@ -121,9 +121,11 @@ export function recordOf(request: RequestFacts): DecisionRecord {
   }
 }
 
-function canOf({ input }: RequestFacts): true | undefined {
-  const asked = input?.kind === 'list' ? input.query.can : input?.kind === 'item' && input.can
-  return asked || undefined
+function askedBeside({ input, match }: RequestFacts): Pick<DecisionRecord, 'can' | 'parent'> {
+  const can = input?.kind === 'list' ? input.query.can : input?.kind === 'item' && input.can
+  const parent = match?.kind === 'route' ? match.route.parent : undefined
+  if (!parent || match?.kind !== 'route') return { can: can || undefined }
+  return { can: can || undefined, parent: { resource: parent.resource, objectId: cutName(match.parentId ?? '') } }
 }
 
 /** What a gateway asks about is recorded as its client's request. */

@@ -278,11 +278,12 @@ function writable({ resource, endpoint }: RouteMethod, { access }: Describing): 
   return new Set([...some].filter((name) => resource.fields.get(name)?.readOnly !== true))
 }
 
-/** The server fills some fields on POST and keeps them on PUT; a field with a default gets its default. */
-function demanded({ resource }: RouteMethod, { access, schemas }: Describing): ReadonlySet<string> {
+/** The server fills some fields on POST, also by the path, and keeps them on PUT; a field with a default gets its default. */
+function demanded({ resource, route }: RouteMethod, { access, schemas }: Describing): ReadonlySet<string> {
   const filled = filledFields(resource, access.snapshot.ownershipOf(resource.name)).map(({ field }) => field.name)
   const given = [...schemas.required].filter(
-    (name) => !filled.includes(name) && resource.fields.get(name)?.default === undefined,
+    (name) =>
+      name !== route.parent?.field && !filled.includes(name) && resource.fields.get(name)?.default === undefined,
   )
   return new Set(given)
 }

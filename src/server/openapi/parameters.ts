@@ -2,9 +2,10 @@
 
 import type { RouteMethod } from '../../decide/callers-and-routes.ts'
 import type { Limits } from '../../decide/policy.ts'
-import type { Field, Resources } from '../../resources/resource.ts'
+import type { Field, Resources, Route } from '../../resources/resource.ts'
+import { parameterOf } from '../../resources/routing/path-parameter.ts'
 import { type Access, fieldsShown } from './access.ts'
-import type { Components, Part } from './components.ts'
+import { type Components, type Part, pascal } from './components.ts'
 import type { ResourceSchemas } from './resource-schemas.ts'
 
 /** Published versions have numbers, which answers and requests name. */
@@ -35,7 +36,7 @@ const AT_LEAST =
 
 export function parametersOf(routeMethod: RouteMethod, describing: Describing): readonly Part[] {
   const { route, resource } = routeMethod
-  const id = route.path.includes('{id}') ? [idParameter(describing)] : []
+  const id = pathParameters(route, describing)
   if (route.redirect || resource.builtIn) return id
   const own = ownParameters(routeMethod, id, describing)
   if (describing.origin === 'folder') return own
@@ -46,7 +47,7 @@ function ownParameters(routeMethod: RouteMethod, id: readonly Part[], describing
   const { endpoint } = routeMethod
   switch (endpoint.operation) {
     case 'list':
-      return listParameters(routeMethod, describing)
+      return [...id, ...listParameters(routeMethod, describing)]
     case 'read':
       return [
         ...id,
@@ -55,7 +56,7 @@ function ownParameters(routeMethod: RouteMethod, id: readonly Part[], describing
         headerParameter(describing, 'If-None-Match', IF_NONE_MATCH),
       ]
     case 'create':
-      return [headerParameter(describing, 'Idempotency-Key', IDEMPOTENCY_KEY)]
+      return [...id, headerParameter(describing, 'Idempotency-Key', IDEMPOTENCY_KEY)]
     case 'replace':
     case 'update':
     case 'delete':
@@ -63,6 +64,17 @@ function ownParameters(routeMethod: RouteMethod, id: readonly Part[], describing
     default:
       return id
   }
+}
+
+function pathParameters({ path, parent }: Route, describing: Describing): readonly Part[] {
+  if (parent) return [parentParameter(parent, describing)]
+  return parameterOf(path) === undefined ? [] : [idParameter(describing)]
+}
+
+function parentParameter({ field, resource }: NonNullable<Route['parent']>, { schemas, components }: Describing): Part {
+  const description = `The id of an object of ${resource}: the \`${field}\` of the objects that the operation is about.`
+  const part = { name: field, in: 'path', description, required: true, schema: { type: 'string', minLength: 1 } }
+  return components.add('parameters', schemas.base + pascal(field), part)
 }
 
 function idParameter({ schemas, components }: Describing): Part {

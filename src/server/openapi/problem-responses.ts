@@ -8,6 +8,7 @@ import { FILTER_PATH } from '../../resources/built-in/access.ts'
 import { POLICY_PATH } from '../../resources/built-in/policy-questions.ts'
 import { referringTo } from '../../resources/references.ts'
 import type { Operation, Resources } from '../../resources/resource.ts'
+import { parameterOf } from '../../resources/routing/path-parameter.ts'
 import { type Components, type Part, pascal } from './components.ts'
 import { type HeaderName, type Headers, headersPart, joinHeaders } from './headers.ts'
 import type { PolicyOrigin } from './parameters.ts'
@@ -222,7 +223,8 @@ export function possibleProblems(
     for (const code of when ? more : []) codes.add(code)
   }
   const redirects = route.redirect !== undefined && endpoint.operation !== 'options'
-  add(route.path.includes('{id}'), 'invalid-path')
+  add(parameterOf(route.path) !== undefined, 'invalid-path')
+  add(route.parent !== undefined && concernsObject(routeMethod), 'object-not-found')
   add(!route.redirect && !route.gateway && endpoint.operation !== 'options', 'invalid-query')
   add(concernsObject(routeMethod), ...BY_OPERATION[endpoint.operation])
   add(resource.builtIn && !route.gateway && endpoint.operation === 'read', 'not-acceptable')

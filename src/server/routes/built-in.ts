@@ -1,6 +1,7 @@
 /** Routes that the program itself answers, and OPTIONS and redirects of every resource's routes. */
 import { Problem } from '../../base/problems/problem.ts'
 import type { FieldNames, Json, Route } from '../../resources/resource.ts'
+import { beforeParameter, withParameter } from '../../resources/routing/path-parameter.ts'
 import { redirectStatus, successStatus } from '../../resources/routing/success-status.ts'
 import { ACCEPT_PATCH } from '../input/read-body.ts'
 import { WrittenJson } from './entity-tag.ts'
@@ -18,8 +19,8 @@ export function redirect(
   { method, path, route, query }: HandledRequest,
 ): Outcome {
   // The id is copied as sent, with its percent-encoding, so it can't become another path.
-  const at = route.path.split('/').indexOf('{id}')
-  const location = moved.to.replace('{id}', () => path.split('/')[at] ?? '')
+  const at = beforeParameter(route.path).split('/').length - 1
+  const location = withParameter(moved.to, path.split('/')[at] ?? '')
   const headers = { Location: query === '' ? location : `${location}?${query}` }
   return { status: redirectStatus(moved, method), headers, body: undefined }
 }

@@ -11,6 +11,7 @@ import type { Recorder } from '../../decision-log/recorder.ts'
 import type { LivePolicy } from '../../policy/live/live-policy.ts'
 import { echoesRequestId } from '../../resources/built-in/access.ts'
 import type { Match } from '../../resources/routing/match-route.ts'
+import { withParameter } from '../../resources/routing/path-parameter.ts'
 import type { Cors } from '../answers/cors.ts'
 import { sendEvents } from '../answers/event-stream.ts'
 import { answeredStatus, observe, settleRecord } from '../answers/record.ts'
@@ -193,13 +194,13 @@ function announceLifecycle(headers: ResponseHeaders, match: Match | undefined): 
   // RFC 8594 section 3: an HTTP-date.
   if (sunsetAt !== undefined) headers.Sunset = new Date(sunsetAt).toUTCString()
   if (successor === undefined) return
-  const link = `<${addressOf(successor, match.id)}>; rel="successor-version"`
+  const link = `<${addressOf(successor, match.id ?? match.parentId)}>; rel="successor-version"`
   headers.Link = headers.Link === undefined ? link : `${headers.Link}, ${link}`
 }
 
 /** Encodes the id again, so that no id can end the link. */
 function addressOf(successor: string, id: string | undefined): string {
-  return successor.replace('{id}', () => encodeURIComponent(id ?? ''))
+  return withParameter(successor, encodeURIComponent(id ?? ''))
 }
 
 /** So that the answer has exactly the bytes of the request; all its headers together have at most 16 KiB. */

@@ -9,11 +9,13 @@ import { looksAt } from '../../decide/conditions/condition.ts'
 import { decide, decideAtRoleLevel, isBlocked, type Question } from '../../decide/decide.ts'
 import type { Decision } from '../../decide/decision.ts'
 import { type FactSource, type Steps, withFacts } from '../../decide/facts.ts'
+import { decideUnder, type NamedParent } from '../../decide/permits/parents.ts'
 import type { Permit } from '../../decide/permits/permit.ts'
 import { USERS } from '../../decide/policy.ts'
-import { orRefuse } from '../../decide/refusal.ts'
+import { orRefuse, type Refusal } from '../../decide/refusal.ts'
 import type { ActivePolicy } from '../../policy/live/active-policy.ts'
 import type { Resources } from '../../resources/resource.ts'
+import type { RouteMatch } from '../../resources/routing/match-route.ts'
 import type { Store } from '../../store/contract.ts'
 import { clientGone } from '../http/http-server.ts'
 import type { SliceQueue } from '../slices.ts'
@@ -46,7 +48,8 @@ export function authorize(gate: WriteGate): Stage<Received & Authenticated & Acc
       prefetched && decidePrefetched(decide(questionAsked(gate, policy, accepted), policy.snapshot), prefetched)
     const decideNow = () => decideRequest(gate, policy, accepted)
     // With an object at hand that isn't enough, all facts are read in one state. Others may need nothing of the store.
-    const decideAll = () => (prefetched ? gate.store.inOneReadTransaction(decideNow) : decideNow())
+    const isOneState = prefetched !== undefined || accepted.match.parentId !== undefined
+    const decideAll = () => (isOneState ? gate.store.inOneReadTransaction(decideNow) : decideNow())
     const decided = early ? orRefuse(early) : inTurn(gate, accepted, () => clientGone(ctx.res), decideAll)
     return onceKnown(decided, (decision) => {
       ctx.state.decision = decision
@@ -72,8 +75,25 @@ export function decidePrefetched<T>(steps: Steps<T>, { resource, id, object }: P
 /** Throws Refused or a fault. A fault never lets a request pass. */
 export function decideRequest(gate: Gate, policy: ActivePolicy, asked: AcceptedRequest): Decision | Promise<Decision> {
   const question = questionAsked(gate, policy, asked)
-  const steps = asked.forwarded ? decideAtRoleLevel(question, policy.snapshot) : decide(question, policy.snapshot)
-  return onceKnown(withFacts(steps, factsFrom(gate, asked)), orRefuse<Decision>)
+  return onceKnown(withFacts(stepsOf(gate, policy, asked, question), factsFrom(gate, asked)), orRefuse<Decision>)
+}
+
+function stepsOf(
+  gate: Gate,
+  { snapshot }: ActivePolicy,
+  asked: AcceptedRequest,
+  question: Question,
+): Steps<Decision | Refusal> {
+  if (asked.forwarded) return decideAtRoleLevel(question, snapshot)
+  const parent = parentNamed(gate, asked.match)
+  return parent ? decideUnder(parent, question, snapshot) : decide(question, snapshot)
+}
+
+function parentNamed({ resources }: Gate, { route: { parent }, parentId }: RouteMatch): NamedParent | undefined {
+  if (!parent) return undefined
+  const resource = resources.byName.get(parent.resource)
+  if (!resource || parentId === undefined) throw new Error(`no ${parent.resource} is named`)
+  return { field: parent.field, resource, id: parentId }
 }
 
 export function questionAsked(gate: Gate, { snapshot, blocked }: ActivePolicy, asked: AcceptedRequest): Question {

@@ -4,13 +4,14 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Context } from 'koa'
+import { pointerOfPath } from '../../base/json-pointer.ts'
 import { onceKnown } from '../../base/now-or-later.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import type { Decision } from '../../decide/decision.ts'
 import type { Limits } from '../../decide/policy.ts'
 import type { Operation, Resource } from '../../resources/resource.ts'
 import type { RouteMatch } from '../../resources/routing/match-route.ts'
-import type { Content, EntityTag, Input, Preconditions, TagCondition } from '../input/input.ts'
+import type { Content, EntityTag, Input, ListRequest, Preconditions, TagCondition } from '../input/input.ts'
 import { readBody } from '../input/read-body.ts'
 import { readItemQuery, readListQuery, readQuery, refuseQuery } from '../input/read-query.ts'
 import type { Accepted, Authorized, Forwarding, Received, Stage, Validated } from './state.ts'
@@ -78,12 +79,36 @@ function readContent(ctx: Context, frame: Frame, decision: Decision): Content | 
   // to the same URL as the later request (Fetch, "CORS-preflight fetch").
   if (match.route.redirect || match.endpoint.operation === 'options') return { kind: 'nothing' }
   const { query } = match.target
-  if (decision.kind === 'list') return { kind: 'list', query: readListQuery(readQuery(query), limits, decision) }
+  if (decision.kind === 'list')
+    return { kind: 'list', query: underParent(match, readListQuery(readQuery(query), limits, decision)) }
   if (decision.kind === 'read') return { kind: 'item', ...readItemQuery(readQuery(query), frame.resource) }
   if (query !== '') refuseQuery(query)
   const { operation } = match.endpoint
   if (!WITH_BODY.includes(operation)) return { kind: 'nothing' }
-  return readBody(ctx, { operation, resource: frame.resource, limitBytes: limits.bodyBytes })
+  const content = readBody(ctx, { operation, resource: frame.resource, limitBytes: limits.bodyBytes })
+  return match.route.parent ? onceKnown(content, (read) => withParent(match, read)) : content
+}
+
+/** Only the objects of the parent that the path names. */
+function underParent({ route: { parent }, parentId }: RouteMatch, query: ListRequest): ListRequest {
+  if (!parent || parentId === undefined) return query
+  return {
+    ...query,
+    filter: [...query.filter, { field: parent.field, by: 'value', operator: 'in', values: [parentId] }],
+  }
+}
+
+/** As if the body named the parent of the path. Throws Problem invalid-body where it names another one. */
+function withParent({ route: { parent }, parentId }: RouteMatch, content: Content): Content {
+  if (!parent || parentId === undefined || content.kind !== 'body') return content
+  const { field } = parent
+  const { body } = content
+  if (!Object.hasOwn(body, field)) return { ...content, body: { ...body, [field]: parentId } }
+  if (body[field] === parentId) return content
+  const errors = [{ pointer: pointerOfPath([field]), detail: 'is not the one that the path names', code: 'parent' }]
+  throw new Problem('invalid-body', 'The body does not fit the path; correct the fields in `errors`, or omit them.', {
+    errors,
+  })
 }
 
 /**

@@ -12,7 +12,7 @@ export function pathOf({ routes }: Resource, operation: Operation, now: number):
 
 function servesWhole(route: Route, operation: Operation, now: number): boolean {
   const { sunsetAt } = route.lifecycle ?? {}
-  if (route.kind === 'caller' || route.redirect || route.view !== undefined) return false
+  if (route.kind === 'caller' || route.parent || route.redirect || route.view !== undefined) return false
   if (sunsetAt !== undefined && sunsetAt <= now) return false
   return [...route.endpoints.values()].some((one) => one.operation === operation && one.action === operation)
 }

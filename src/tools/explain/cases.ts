@@ -333,7 +333,13 @@ function namesObject({ route, endpoint }: HypotheticalRequest): boolean {
   return endpoint.operation !== 'list' && endpoint.operation !== 'create' && route.kind !== 'collection'
 }
 
-function notesOf({ endpoint, parsed, resource }: HypotheticalRequest, known: KnownObject): readonly string[] {
+function notesOf(request: HypotheticalRequest, known: KnownObject): readonly string[] {
+  const { parent } = request.route
+  const found = parent ? [`whoever may not read the object of \`${parent.resource}\` in the path gets 404`] : []
+  return [...found, ...ownerNotes(request, known)]
+}
+
+function ownerNotes({ endpoint, parsed, resource }: HypotheticalRequest, known: KnownObject): readonly string[] {
   const owner = ownerFieldOf(resource, parsed.ownership.get(resource.name))
   if (endpoint.operation !== 'create' || known.kind !== 'any' || !owner) return []
   return [`a new object is the caller's own (${owner.name}) unless the body names another owner`]

@@ -89,9 +89,9 @@ function partsToErase(line: string, subject: string, counts: Erasure): readonly 
 
 /** An object's id is a person's only where the objects are people. */
 function factsOf(record: Readonly<Record<string, unknown>>): unknown {
-  const { objectId, facts, asked, searched, expanded, along, migrated, resource, arguments: typed } = record
+  const { parent, objectId, facts, asked, searched, expanded, along, migrated, resource, arguments: typed } = record
   const isOfPeople = resource === 'users' || (typeof resource === 'string' && resource.startsWith('system/'))
-  return [facts, asked, searched, expanded, along, migrated, wordsIn(typed), ...(isOfPeople ? [objectId] : [])]
+  return [parent, facts, asked, searched, expanded, along, migrated, wordsIn(typed), ...(isOfPeople ? [objectId] : [])]
 }
 
 /** Of a command, also the part behind `--subject=` or `user:`. */

@@ -9,7 +9,8 @@ import { livingAt } from '../../../decide/rules/rule-table.ts'
 import type { SignIn } from '../../../identity/sign-in/sign-in.ts'
 import type { ActivePolicy } from '../../../policy/live/active-policy.ts'
 import type { Revision } from '../../../policy/policy-files.ts'
-import type { Json, Representation, Resource, Resources } from '../../../resources/resource.ts'
+import type { Json, Representation, Resource, Resources, Route } from '../../../resources/resource.ts'
+import { withParameter } from '../../../resources/routing/path-parameter.ts'
 import { type AskInProcess, type InProcessRequest, openInProcess } from '../../../server/in-process.ts'
 import { MemoryStore, type Objects } from './memory-store.ts'
 
@@ -142,7 +143,7 @@ async function answerTo(request: PredictedRequest, ask: AskInProcess, store: Mem
     ...(request.conditional && route.precondition === 'required' && { 'if-match': '*' }),
     ...(request.provesGateway && { 'x-sallyport-key': 'sp_prediction' }),
   }
-  const path = route.path.replace('{id}', () => encodeURIComponent(id ?? ''))
+  const path = requestPath(route, encodeURIComponent(id ?? ''))
   const sent: InProcessRequest = { method, path, headers, body, token: caller && 'prediction' }
   if (endpoint.operation === 'list') {
     const first = `${path}?limit=${evaluated.policy.limits.page.max}`
@@ -159,6 +160,13 @@ async function answerTo(request: PredictedRequest, ask: AskInProcess, store: Mem
   const written = given.Location?.split('/').at(-1)
   const its = id ?? (route.kind === 'caller' ? caller?.id : written && decodeURIComponent(written))
   return { status, shown, of: objects.get(resource.name)?.get(its ?? String(shown.id)), objects }
+}
+
+const NO_PARENT = '01980000-0000-7000-8000-00000000000d'
+
+/** `id`: percent-encoded. The path of a parent names one that there isn't: a cell tells the answer to its caller alone. */
+export function requestPath({ path, parent }: Route, id: string): string {
+  return withParameter(path, parent ? NO_PARENT : id)
 }
 
 async function readPages(ask: AskInProcess, request: InProcessRequest) {

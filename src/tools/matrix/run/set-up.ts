@@ -21,6 +21,7 @@ import {
 } from '../fixture/wanted-object.ts'
 import { smallestBody } from '../predict/cell-fixture.ts'
 import type { CellObject } from '../predict/compare-answer.ts'
+import { requestPath } from '../predict/predict.ts'
 import type { Suite } from '../predict/suite.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
 import type { BoundExpectation } from './bind.ts'
@@ -62,7 +63,7 @@ export async function setUpCell(
   const among = { ownership, attributes: caller?.attributes ?? {}, now: target.now(), world }
   return {
     caller,
-    path: bound.route.path.replace('{id}', () => id),
+    path: requestPath(bound.route, id),
     id: bound.route.kind === 'item' ? id : undefined,
     body: result ? result.body : bodyOf(suite, bound),
     placed: placed.map((object) => ({ object, relations: new Set(relationsAmong(among, object)) })),

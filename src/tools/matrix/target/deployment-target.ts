@@ -1,6 +1,7 @@
 /** The target at a deployment: objects are made with requests, by the set-up role, and removed at the end. */
 import { randomUUID } from 'node:crypto'
 import type { Representation, Resource, Resources, Route } from '../../../resources/resource.ts'
+import { withParameter } from '../../../resources/routing/path-parameter.ts'
 import { columnText, type KnownColumn, knownIn } from '../read/expectation.ts'
 import { askPatiently, type HttpAnswer, idsIn, NoAnswer, type Patience } from './http.ts'
 import { CannotSetUp, type TestCaller, type TestSignIn, type TestTarget } from './test-target.ts'
@@ -97,13 +98,16 @@ interface Creation {
 async function create(options: DeploymentOptions, traces: Trace[], creation: Creation): Promise<Representation> {
   const { resource: name, object, owner } = creation
   const resource = options.resources.byName.get(name)
-  const route = resource?.routes.find(isForCreation)
+  const routes = resource?.routes.filter(isForCreation) ?? []
+  const route = routes.find(({ parent }) => !parent) ?? routes[0]
   if (!resource || !route) throw new CannotSetUp(`no route creates objects of ${name}, so the run can't create one`)
   const body = withoutServersFields(resource, object)
+  const parent = route.parent && object[route.parent.field]
+  const url = options.url + withParameter(route.path, encodeURIComponent(String(parent)))
   const tokens = await setupTokens(options, owner)
   let last = `there is no token for the set-up role \`${options.setupRole}\``
   for (const token of tokens) {
-    const answer = await askPatiently({ method: 'POST', url: options.url + route.path, token, body }, options.patience)
+    const answer = await askPatiently({ method: 'POST', url, token, body }, options.patience)
     const id = answer.status === 201 ? idsIn(answer)[0] : undefined
     if (id !== undefined) {
       traces.push({ resource: name, id, tokens: [token, ...tokens.filter((one) => one !== token)] })
