@@ -43,8 +43,8 @@ const MATRIX_ROOMS = [
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
   cli: 5060,
-  tools: 30630,
-  server: 12140,
+  tools: 30870,
+  server: 12170,
   analysis: 4950,
   config: 900,
   identity: 2800,

@@ -180,7 +180,8 @@ async function writeCandidate(folder: string, files: Readonly<Record<string, str
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, 'candidate', name), text)
 }
 
-function recordsReader(app: App, file: string): TestServer['decisions'] {
+/** `file`: the decision log. */
+export function recordsReader(app: Pick<App, 'outbox'>, file: string): TestServer['decisions'] {
   let read = ''
   let records: readonly Record<string, unknown>[] = []
   return async () => {

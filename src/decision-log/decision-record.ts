@@ -113,12 +113,17 @@ export interface AskedRecord
   > {
   /** Absent for `user`. */
   readonly subjectType?: string | undefined
+  /** Empty: the whole object. The first 100; absent where no rule was asked. */
+  readonly fieldsAsked?: readonly string[] | undefined
   readonly decision: boolean
   /** The place of the question of the same record, from 0, that has the same facts. */
   readonly factsOf?: number | undefined
   /** Too long to be recorded whole. */
   readonly cut?: true | undefined
 }
+
+/** In a record. */
+export const MOST_FIELDS_ASKED = 100
 
 /** A page of a search of another service: each candidate was decided like an evaluation. */
 export interface SearchRecord extends Pick<DecisionRecord, 'subject' | 'resource' | 'objectId' | 'action'> {

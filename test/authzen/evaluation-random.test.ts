@@ -10,9 +10,10 @@ import type { Plain, World } from '../policy/world.ts'
 import { withRules } from '../policy-text.ts'
 import { type ServedWorld, serveWorld } from '../request/served-world.ts'
 import { runs } from '../runs.ts'
+import { questionsAgain } from './decided-again.ts'
 
 const SHOP = { id: 'shop', roles: [], claims: {} }
-const MAY_ASK = 'p, user:shop, system/access, evaluate, any, *, allow'
+const MAY_ASK = 'p, user:shop, system/access, evaluate|filter, any, *, allow'
 
 interface Evaluated {
   readonly decision: boolean
@@ -128,6 +129,21 @@ async function compareBatches({ ask }: ServedWorld, world: World, body: Plain): 
   }
 }
 
+/** Asks all questions, and decides them again by what the records hold. */
+async function decideAgain({ app, ask, records }: ServedWorld, world: World, body: Plain): Promise<void> {
+  for (const { evaluation } of pairsOf(world, body)) {
+    await ask('POST', '/access/v1/evaluation', { as: SHOP.id, body: evaluation })
+    const { id: _, ...resource } = evaluation.resource as Plain
+    await ask('POST', '/access/v1/filter', { as: SHOP.id, body: { ...evaluation, resource } })
+  }
+  const found = await questionsAgain(app, await records())
+  expect(found.length, 'questions').to.be.above(0)
+  expect(found.filter(({ again }) => again.kind === 'different')).to.deep.equal([])
+  const unknown = ['it depended on a condition that was not known']
+  const open = found.flatMap(({ again }) => (again.kind === 'undecidable' ? [again.why] : []))
+  expect(new Set(open).isSubsetOf(new Set(unknown)), open.join()).to.equal(true)
+}
+
 type Use = (served: ServedWorld, world: World, body: Plain) => Promise<void>
 
 function inWorlds(resources: readonly (typeof TASKS)[], use: Use) {
@@ -152,6 +168,9 @@ describe('an evaluation, in a random world', () => {
 
   it('is the same in a batch, for each semantic', () =>
     fc.assert(inWorlds([TASKS, ...STORED], compareBatches), { numRuns: runs(12) }))
+
+  it('is decided again alike, by its record alone', () =>
+    fc.assert(inWorlds([TASKS, ...STORED], decideAgain), { numRuns: runs(12) }))
 
   const wrong: Readonly<Record<string, Answerer>> = {
     'decides about another subject': (served, evaluation) =>

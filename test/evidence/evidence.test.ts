@@ -282,6 +282,18 @@ describe('evidence of a period', () => {
     expect(code).to.equal(1)
     for (const { files } of kept.versions) files['../outside'] = 'p, anonymous, notes, list, any, *, allow\n'
     expect((await verify(JSON.stringify(kept))).stdout, 'a name that leads out is no file of a policy').to.equal(stdout)
+    const blocking = (revisions: (own: readonly string[]) => readonly string[]) => {
+      const versions = JSON.parse(String(parts.get('policy/folder.json'))).versions
+      for (const { files } of versions) files['blocked.txt'] = 'user:alice\n'
+      return verify(
+        JSON.stringify({
+          versions: versions.map((one: { revisions: string[] }) => ({ ...one, revisions: revisions(one.revisions) })),
+        }),
+      )
+    }
+    const later = await blocking((own) => [...own, '0123456789abcdef'])
+    expect(later.stdout, 'blocked after those decisions').to.equal(whole.stdout)
+    expect((await blocking((own) => own)).stdout).to.match(/ was 200, and revision \S+ says 403 blocked\n$/)
     for (const version of kept.versions) version.revisions = ['0123456789abcdef']
     const open = await verify(JSON.stringify(kept))
     expect(open.stdout).to.match(/^not complete: 4 not decided again: the evidence has no version of revision /)
@@ -295,6 +307,40 @@ describe('evidence of a period', () => {
         'sallyport: the evidence has no versions of a policy that this program can read: use the one that made it\n',
       ])
     }
+    await server.stop()
+  })
+
+  it('decides questions of other services and refusals of blocked callers, and counts what it leaves', async () => {
+    const server = await startTestServer({ demo: true, files: { 'policies/blocked.txt': 'user:mallory\n' } })
+    const of = (name: string) => join(server.folder, name)
+    const mallory = await server.ask('GET', '/api/v1/notes', { token: await server.token('mallory', 'member') })
+    expect(mallory.status).to.equal(403)
+    const token = await server.token('shop', 'pdp-client')
+    const about = (id: string) => ({ subject: { type: 'user', id: 'bob' }, resource: { type: 'users', id } })
+    const asked = { action: { name: 'read' }, evaluations: ['alice', 'bob', 'nobody'].map(about) }
+    const { body } = await server.ask('POST', '/access/v1/evaluations', { token, body: asked })
+    expect(body.evaluations.map((one: { decision: boolean }) => one.decision)).to.deep.equal([false, true, false])
+    await server.ask('POST', '/access/v1/search/action', { token, body: about('bob') })
+    await server.decisions()
+    await signedAll(of('data/decisions.log'))
+    const out = join(folder, 'of-questions')
+    const places = ['--policies', of('policies'), '--schemas', of('schemas')]
+    const own = { DATA_DIR: of('data'), POLICIES: 'none', SCHEMAS: 'none' }
+    await sallyport(['evidence', 'export', '--period', PERIOD, '--out', out, ...places], { env: own, cwd: folder })
+    const whole = await run('verify', out)
+    const sum = '7 decisions, 6 as the policy says, 1 not decided again'
+    expect([whole.code, whole.stdout], whole.stderr).to.deep.equal([0, `${sum} ${DAYS}\n`])
+    expect(whole.stderr).to.contain('1 not decided again: a record holds only what a search of another service found')
+    const { manifest, parts } = await unpacked(out)
+    const kept = JSON.parse(String(parts.get('policy/folder.json')))
+    for (const { files } of kept.versions)
+      files['policy.csv'] = withRules(files['policy.csv'], 'p, member, users, read, any, *, allow')
+    const text = Buffer.from(JSON.stringify(kept))
+    const other = await run('verify', await packed(new Map(parts).set('policy/folder.json', text), manifest, folder))
+    expect(other.stdout).to.match(
+      /, 1 not as .* \S+, question 0, was false \(not-granted-here\), and revision \S+ says true\n$/,
+    )
+    expect(other.code).to.equal(1)
     await server.stop()
   })
 

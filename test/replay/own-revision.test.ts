@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { expect } from 'chai'
-import type { ReplayPolicy } from '../../src/analysis/replay/decide-again.ts'
+import { decideAgain, type ReplayPolicy } from '../../src/analysis/replay/decide-again.ts'
+import { parseRecord } from '../../src/decision-log/decision-record.ts'
 import { openCandidate, type ReplayReport, replay } from '../../src/tools/replay/replay.ts'
 import { withRules } from '../policy-text.ts'
 import { startTestServer, type TestServer } from '../server.ts'
@@ -65,6 +66,16 @@ describe('the log of a server that was asked everything', () => {
     expect(report.otherLines).to.equal(0)
     expect(report.same).to.equal(report.decided)
     expect(report.decided).to.be.greaterThan(asked / 4)
+  })
+
+  it('shows a caller who was refused as blocked, and whom the policy does not block', async () => {
+    const policy = await openCandidate(join(server.folder, 'policies'), server.app.resources)
+    const open = { ...policy, policyAt: (time: number) => ({ ...policy.policyAt(time), blocked: new Map() }) }
+    const records = await server.decisions()
+    const record = parseRecord(JSON.stringify(records.find((one) => one.problem === 'blocked')))
+    if (!record) throw new Error('nobody was blocked')
+    const again = [await decideAgain(policy, record), await decideAgain(open, record)]
+    expect(again.map(({ kind }) => kind)).to.deep.equal(['refused', 'allowed'])
   })
 })
 

@@ -13,6 +13,7 @@ import { removeFolder } from '../ends-with-tests.ts'
 import { STORED } from '../policy/language-fixture.ts'
 import { filesOfWorld } from '../policy/language-product.ts'
 import type { Json, Plain, World } from '../policy/world.ts'
+import { recordsReader } from '../server.ts'
 
 interface Told {
   readonly status: number
@@ -27,6 +28,8 @@ export interface ServedWorld {
   readonly env: Readonly<Record<string, string>>
   /** As the world's caller, from the world's address; `as`: with the token of another caller. */
   ask(method: string, path: string, options?: Asking): Promise<Told>
+  /** The decision log so far. */
+  readonly records: () => Promise<readonly object[]>
 }
 
 interface Asking {
@@ -87,7 +90,8 @@ export async function serveWorld(
       })
       await app.seeding.insert(resource, stored)
     }
-    await use({ app, env, ask: (...asked) => ask(app, world, ...asked) })
+    const records = recordsReader(app, join(folder, 'data/decisions.log'))
+    await use({ app, env, ask: (...asked) => ask(app, world, ...asked), records })
   } finally {
     await app.drain()
     await removeFolder(folder)

@@ -9,21 +9,16 @@ import type { Decision } from '../../decide/decision.ts'
 import type { Facts } from '../../decide/evidence.ts'
 import { withFacts } from '../../decide/facts.ts'
 import type { ListDecision } from '../../decide/grants/list-decision.ts'
-import { replacedBy } from '../../decide/permits/propose.ts'
 import { isRefusal, problemCodeOf, type Refusal } from '../../decide/refusal.ts'
-import { type FilledField, filledFields, valuesToFill } from '../../decide/relations/ownership.ts'
-import { askingAs } from '../../decide/relations/relation-kind.ts'
-import type { Snapshot } from '../../decide/snapshot.ts'
 import { type DecisionRecord, MASKED } from '../../decision-log/decision-record.ts'
 import type { ActivePolicy } from '../../policy/live/active-policy.ts'
-import type { Method, Representation, Resource, Resources } from '../../resources/resource.ts'
+import type { Method, Resources } from '../../resources/resource.ts'
 import { forwardedRoutes } from '../../resources/routing/match-route.ts'
-import { permitAgain, type Unasked } from './permit-again.ts'
+import { permitAgain, unaskedUnder } from './permit-again.ts'
 import {
   AnswerMissing,
   differsByRow,
   FactsMissing,
-  isUnknown,
   type RecordedRequest,
   recordedConditions,
   recordedLookups,
@@ -72,14 +67,17 @@ export async function decideAgain(replayPolicy: ReplayPolicy, record: DecisionRe
   const stage = record.problem === undefined ? 'after' : stageOf(record.problem)
   if (stage === undefined) return undecidable(`the problem \`${record.problem}\` is not known`)
   if (stage === 'before' || stage === 'fault' || record.route === undefined) return { kind: 'unconcerned' }
+  const policy = replayPolicy.policyAt(Date.parse(record.time))
   // No rule was evaluated, and applying a candidate lifts no block.
-  if (record.problem === 'blocked') return { kind: 'unconcerned' }
+  if (record.problem === 'blocked' && record.revision !== policy.revision) return { kind: 'unconcerned' }
   if (record.erasedFacts !== undefined) return undecidable('its facts were erased')
   if (record.cut) return undecidable('the record was too long to hold its facts')
   const request = requestOf(replayPolicy.resources, record)
   if (typeof request === 'string') return undecidable(request)
-  const policy = replayPolicy.policyAt(Date.parse(record.time))
-  const unknown = request.resource.builtIn ? undefined : await unknownFact(policy.snapshot, request, record)
+  const unknown =
+    request.resource.builtIn || record.problem === 'blocked'
+      ? undefined
+      : await unknownFact(policy.snapshot, request, record)
   if (unknown !== undefined) return undecidable(unknown)
   const again = await authorizeAgain(policy, { record, request, stage })
   if (again.kind !== 'refused' && mayReadParentOtherwise(record, policy)) return undecidable(PARENTS)
@@ -137,34 +135,6 @@ async function authorizeAgain(policy: ActivePolicy, { record, request, stage }: 
       ? { kind: 'further', why: error.message }
       : undecidable(error.message)
   }
-}
-
-function unaskedUnder(snapshot: Snapshot, { resource, caller }: RecordedRequest): Unasked {
-  const filled = filledFields(resource, snapshot.ownershipOf(resource.name))
-  return {
-    replacedBy: ({ writable, filled: kept }) => replacedBy(resource, writable, kept),
-    given: (named) => ({ ...defaultsOf(resource), ...filledAgain(filled, named, caller) }),
-  }
-}
-
-/** Throws AnswerMissing if the record lacks an attribute of the caller. */
-function filledAgain(
-  filled: readonly FilledField[],
-  named: readonly string[],
-  caller: RecordedRequest['caller'],
-): Representation {
-  const asked = filled.filter(({ field }) => !named.includes(field.name))
-  if (!caller) return {}
-  const { id, claims } = caller
-  const unknown = asked.find(({ attribute }) => attribute !== 'id' && isUnknown(claims, attribute))
-  if (unknown) throw new AnswerMissing(`the caller's \`${unknown.attribute}\``)
-  return valuesToFill(asked, askingAs({ ...claims, id }, 0).valuesOf)
-}
-
-/** A field without a default is null, as in records. */
-function defaultsOf({ fields }: Resource): Representation {
-  const writable = [...fields.values()].filter(({ readOnly }) => !readOnly)
-  return Object.fromEntries(writable.map(({ name, default: value }) => [name, value ?? null]))
 }
 
 /** Whether the policy allows the recorded query, and whether the record holds enough about its rows. */

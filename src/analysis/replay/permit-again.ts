@@ -6,21 +6,54 @@
 import type { CreateDecision, Decision, UpdateDecision } from '../../decide/decision.ts'
 import type { Facts } from '../../decide/evidence.ts'
 import type { FactNeed, Steps } from '../../decide/facts.ts'
+import { replacedBy } from '../../decide/permits/propose.ts'
 import { isRefusal, type Refusal } from '../../decide/refusal.ts'
+import { type FilledField, filledFields, valuesToFill } from '../../decide/relations/ownership.ts'
+import { askingAs } from '../../decide/relations/relation-kind.ts'
+import type { Snapshot } from '../../decide/snapshot.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import { represent } from '../../resources/object.ts'
-import type { Representation } from '../../resources/resource.ts'
-import { FactsMissing } from './recorded.ts'
+import type { Representation, Resource } from '../../resources/resource.ts'
+import { AnswerMissing, FactsMissing, isUnknown, type RecordedRequest } from './recorded.ts'
 
 /** Stands for the new value of a field that changed, where the record doesn't hold the value. */
 const CHANGED = '\u0000changed'
 
 /** The changes of a write that its body doesn't name, under the policy that decides. */
-export interface Unasked {
+interface Unasked {
   /** The fields that a PUT sets or removes. */
   readonly replacedBy: (decision: UpdateDecision) => readonly string[]
   /** The values of a new object's fields that the body doesn't name. Throws FactsMissing. */
   readonly given: (named: readonly string[]) => Representation
+}
+
+/** Under the policy of the snapshot. */
+export function unaskedUnder(snapshot: Snapshot, { resource, caller }: RecordedRequest): Unasked {
+  const filled = filledFields(resource, snapshot.ownershipOf(resource.name))
+  return {
+    replacedBy: ({ writable, filled: kept }) => replacedBy(resource, writable, kept),
+    given: (named) => ({ ...defaultsOf(resource), ...filledAgain(filled, named, caller) }),
+  }
+}
+
+/** Throws AnswerMissing if the record lacks an attribute of the caller. */
+function filledAgain(
+  filled: readonly FilledField[],
+  named: readonly string[],
+  caller: RecordedRequest['caller'],
+): Representation {
+  const asked = filled.filter(({ field }) => !named.includes(field.name))
+  if (!caller) return {}
+  const { id, claims } = caller
+  const unknown = asked.find(({ attribute }) => attribute !== 'id' && isUnknown(claims, attribute))
+  if (unknown) throw new AnswerMissing(`the caller's \`${unknown.attribute}\``)
+  return valuesToFill(asked, askingAs({ ...claims, id }, 0).valuesOf)
+}
+
+/** A field without a default is null, as in records. */
+function defaultsOf({ fields }: Resource): Representation {
+  const writable = [...fields.values()].filter(({ readOnly }) => !readOnly)
+  return Object.fromEntries(writable.map(({ name, default: value }) => [name, value ?? null]))
 }
 
 /** `partly`: the request ended before its body was whole, so the permit wasn't asked for then. */

@@ -18,7 +18,7 @@ import { isRefusal, type Refusal } from '../../decide/refusal.ts'
 import { represent } from '../../resources/object.ts'
 import type { Endpoint, FieldNames, Operation, Resource, Resources, Route } from '../../resources/resource.ts'
 import { type Evaluation, fieldsAsked, type Members } from './entities.ts'
-import type { Deciding, Pep } from './pep.ts'
+import type { Deciding, Evaluating, Pep } from './pep.ts'
 import {
   assertedObject,
   type DenialReason,
@@ -52,14 +52,19 @@ export function evaluate(pep: Pep, evaluation: Evaluation): Evaluated | Promise<
   if ('reason' in target) return { decision: false, reason: target.reason }
   return onceKnown(subjectOf(pep, subject), (found): Evaluated | Promise<Evaluated> => {
     if ('reason' in found) return { decision: false, reason: found.reason }
-    return evaluateFor(pep, { target, subject: found, evaluation })
+    return evaluateFor(pep, { target, subject: found, evaluation }, fieldsGranted)
   })
 }
 
-function evaluateFor(pep: Pep, about: Omit<AskedEvaluation, 'holding'>): Evaluated | Promise<Evaluated> {
+/** `granted`: finds the fields that a decision grants. */
+export function evaluateFor(
+  pep: Evaluating,
+  about: Omit<AskedEvaluation, 'holding'>,
+  granted: typeof fieldsGranted,
+): Evaluated | Promise<Evaluated> {
   const { target, subject, evaluation } = about
   const known = knownConditions(pep, evaluation, subject)
-  const judged = inEveryCase<JudgedCase>(known, (holding) => decideAbout(pep, { ...about, holding }))
+  const judged = inEveryCase<JudgedCase>(known, (holding) => decideAbout(pep, { ...about, holding }, granted))
   return onceKnown(judged, (one) => ({ caller: subject.caller, action: target.endpoint.action, ...one }))
 }
 
@@ -75,7 +80,11 @@ interface AskedTarget {
   readonly holding: Holding
 }
 
-function decideAbout(pep: Pep, asked: AskedEvaluation): JudgedCase | Promise<JudgedCase> {
+function decideAbout(
+  pep: Evaluating,
+  asked: AskedEvaluation,
+  grantedBy: typeof fieldsGranted,
+): JudgedCase | Promise<JudgedCase> {
   const { target, subject, evaluation } = asked
   const { id } = evaluation.resource
   // Such a route shows the caller's own record, whatever the request names.
@@ -87,7 +96,7 @@ function decideAbout(pep: Pep, asked: AskedEvaluation): JudgedCase | Promise<Jud
     // What the service asserts of a stored object neither counts nor is refused.
     const unstored = isRefusal(decision) && decision.check === 'missing' ? asserted() : undefined
     if (unstored) return decideAboutAsserted(pep, asked, unstored)
-    const granted = isRefusal(decision) ? decision : fieldsGranted(pep, decision, target, evaluation)
+    const granted = isRefusal(decision) ? decision : grantedBy(pep, decision, target, evaluation)
     return onceKnown(granted, (result) => {
       if (isRefusal(result)) return refusedBy(result)
       const judged = judge(pep, result, { resource: target.resource, asked: fieldsAsked(evaluation) })
@@ -97,7 +106,7 @@ function decideAbout(pep: Pep, asked: AskedEvaluation): JudgedCase | Promise<Jud
 }
 
 /** An attribute that the service didn't assert of the subject may be what a deny asks for. */
-function unlessLacking(pep: Pep, asked: AskedEvaluation, judged: JudgedCase): JudgedCase | Promise<JudgedCase> {
+function unlessLacking(pep: Evaluating, asked: AskedEvaluation, judged: JudgedCase): JudgedCase | Promise<JudgedCase> {
   const { action, resource } = asked.evaluation
   const isChange = action.properties?.body !== undefined
   const given = new Set(Object.keys(resource.properties ?? {}))
@@ -109,7 +118,7 @@ function unlessLacking(pep: Pep, asked: AskedEvaluation, judged: JudgedCase): Ju
 
 /** Stored objects win; this one isn't stored. */
 function decideAboutAsserted(
-  pep: Pep,
+  pep: Evaluating,
   asked: AskedEvaluation,
   asserted: AssertedObject,
 ): JudgedCase | Promise<JudgedCase> {
@@ -117,7 +126,11 @@ function decideAboutAsserted(
   return onceKnown(decision, (found) => (isRefusal(found) ? refusedBy(found) : judgePartly(pep, asked, found)))
 }
 
-function judgePartly(pep: Pep, asked: AskedEvaluation, { fields, possible, evidence }: PartialDecision): JudgedCase {
+function judgePartly(
+  pep: Evaluating,
+  asked: AskedEvaluation,
+  { fields, possible, evidence }: PartialDecision,
+): JudgedCase {
   const { target, evaluation } = asked
   const { resource, endpoint } = target
   if (fields.size === 0) return { decision: false, reason: 'attributes-missing', evidence }
@@ -132,7 +145,7 @@ function judgePartly(pep: Pep, asked: AskedEvaluation, { fields, possible, evide
 }
 
 export function questionOf(
-  { policy, now }: Pep,
+  { policy, now }: Deciding,
   { target, subject: { caller }, evaluation, holding }: AskedTarget,
 ): Question {
   const subject = policy.snapshot.subjectOf(caller)
@@ -146,7 +159,7 @@ function refusedBy(refusal: Refusal): JudgedCase {
 
 /** True only if every field is granted; a service that heeds fields gets a part of them instead of a refusal. */
 function judge(
-  { trust: { understandsFields } }: Pep,
+  { trust: { understandsFields } }: Evaluating,
   { fields, all, evidence, dependsOnBody }: GrantedFields,
   { resource, asked }: { readonly resource: Resource; readonly asked: readonly string[] | undefined },
 ): JudgedCase {
@@ -249,7 +262,7 @@ export function asListing(target: AskedRoute): AskedRoute {
   return { ...target, route: shown, endpoint: { ...target.endpoint, operation: 'list' } }
 }
 
-interface GrantedFields {
+export interface GrantedFields {
   readonly kind: 'granted'
   readonly fields: FieldNames
   /** All fields that the action concerns; empty for an action on the whole object, and for a change that is given. */
@@ -283,7 +296,7 @@ export function fieldsGranted(
 }
 
 /** The fields that an action on rows concerns; empty for an action on the whole object. */
-export function fieldsConcerned(pep: Pep, target: AskedRoute): FieldNames {
+export function fieldsConcerned(pep: Deciding, target: AskedRoute): FieldNames {
   const { resource, endpoint } = target
   if (!resource.actions.get(endpoint.action)?.hasFields) return NO_FIELDS
   if (resource.external) return allOf(resource)
@@ -351,6 +364,6 @@ function allOf(resource: Resource): FieldNames {
   return ALL.getOrInsertComputed(resource, ({ fields }) => new Set(fields.keys()))
 }
 
-function writableOf({ fields }: Resource): FieldNames {
+export function writableOf({ fields }: Resource): FieldNames {
   return new Set([...fields.values()].flatMap(({ name, readOnly }) => (readOnly ? [] : [name])))
 }

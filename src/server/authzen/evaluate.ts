@@ -6,7 +6,7 @@ import { onceKnown, orElse } from '../../base/now-or-later.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import { rulePlace } from '../../decide/evidence.ts'
 import { grantNumbers } from '../../decide/role-grants.ts'
-import { type AskedRecord, cutName } from '../../decision-log/decision-record.ts'
+import { type AskedRecord, cutName, MOST_FIELDS_ASKED } from '../../decision-log/decision-record.ts'
 import { METADATA_PATH } from '../../resources/built-in/access.ts'
 import type { Json } from '../../resources/resource.ts'
 import type { HandledRequest, Outcome, Services } from '../routes/handler.ts'
@@ -15,6 +15,7 @@ import {
   type Evaluation,
   type Evaluations,
   type FaultyItem,
+  fieldsAsked,
   type Members,
   readEvaluation,
   readEvaluations,
@@ -113,7 +114,7 @@ function faultyDecision({ policy }: Pep, { faults }: FaultyItem): Json {
   return { decision: false, context: { reason: 'item-invalid', revision: policy.revision, error } }
 }
 
-interface RecordedEvaluation extends Pick<Evaluation, 'subject' | 'action'> {
+interface RecordedEvaluation extends Pick<Evaluation, 'subject' | 'action' | 'context'> {
   readonly resource: Omit<Evaluation['resource'], 'id'> & { readonly id?: string }
 }
 
@@ -133,9 +134,10 @@ const UNKNOWN: readonly DenialReason[] = ['subject-type', 'subject-unknown', 're
 /** Without the id of a resource, the question is about all objects. */
 export function recordOfAsked(
   { policy: { snapshot } }: Pick<Pep, 'policy'>,
-  { subject, resource, action }: RecordedEvaluation,
+  about: RecordedEvaluation,
   evaluated: Evaluated,
 ): AskedRecord {
+  const { subject, resource, action } = about
   const { decision, reason, evidence, caller, action: known } = evaluated
   const cut = reason !== undefined && UNKNOWN.includes(reason) ? cutName : (name: string) => name
   const id = reason === 'object-missing' ? cutName(resource.id ?? '') : resource.id
@@ -148,6 +150,7 @@ export function recordOfAsked(
     resource: cut(resource.type),
     objectId: id === undefined ? undefined : cut(id),
     action: known ?? cut(action.name),
+    fieldsAsked: evidence && namedFields(about),
     decision,
     reason,
     relations: evidence?.relations,
@@ -155,6 +158,10 @@ export function recordOfAsked(
     fieldsRefused: evidence?.fieldsRefused.length ? evidence.fieldsRefused : undefined,
     facts: evidence?.facts,
   }
+}
+
+function namedFields(evaluation: RecordedEvaluation): readonly string[] {
+  return (fieldsAsked(evaluation) ?? []).slice(0, MOST_FIELDS_ASKED).map(cutName)
 }
 
 const ENDPOINTS: Readonly<Record<string, string>> = {

@@ -54,6 +54,9 @@ export type Deciding = Pick<Pep, 'resources' | 'now' | 'trust' | 'ask'> & {
   readonly policy: Pick<ActivePolicy, 'snapshot' | 'blocked'>
 }
 
+/** What an evaluation about a known subject needs. */
+export type Evaluating = Deciding & Pick<Pep, 'once'>
+
 interface PepRequest {
   readonly caller: Caller | undefined
   /** The client's address, as limits count it. */

@@ -19,7 +19,7 @@ import type { Json, Representation, Resource } from '../../resources/resource.ts
 import type { AccountStatus } from '../../store/directory.ts'
 import { callerNow, failureOf, verifyCredentials } from '../stages/authenticate.ts'
 import { type Evaluation, type ResourceEntity, refuseFaultyMembers, type SubjectEntity } from './entities.ts'
-import type { Pep } from './pep.ts'
+import type { Deciding, Evaluating, Pep } from './pep.ts'
 
 export const DENIAL_REASONS = {
   'subject-type': 'this service may not ask about subjects of this type',
@@ -138,7 +138,7 @@ export function nonEmptySubsets(names: readonly string[]): readonly ReadonlySet<
 
 /** Whether a condition holds, as far as that is known. Throws Problem invalid-body for a member that isn't a boolean. */
 export function knownConditions(
-  { trust, now }: Pep,
+  { trust, now }: Deciding,
   evaluation: Pick<Evaluation, 'action' | 'context'>,
   { caller, byToken }: KnownSubject,
 ): (condition: RequestCondition) => boolean | undefined {
@@ -167,7 +167,7 @@ function assertedIn(
 
 /** Undefined if only a stored object counts. Throws Problem invalid-body for attributes that the schema refuses. */
 export function assertedObject(
-  { trust, once }: Pep,
+  { trust, once }: Evaluating,
   resource: Resource,
   { resource: entity, action }: Evaluation,
   { isAsserted }: KnownSubject,

@@ -1,13 +1,21 @@
-/** Decides every request of decision logs again, under the version of the policy that its record names. */
+/**
+ * Decides every request of decision logs again, and the questions that other services asked, under the version of the
+ * policy that the record names.
+ */
+import { LRUCache } from 'lru-cache'
 import { compare, type Difference } from '../../analysis/replay/compare.ts'
-import { decideAgain, type ReplayPolicy } from '../../analysis/replay/decide-again.ts'
+import { type Again, decideAgain, type ReplayPolicy } from '../../analysis/replay/decide-again.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import { readLog } from '../replay/replay.ts'
+import { decideQuestion, type QuestionAgain } from './decide-questions.ts'
 import type { EvidencePeriod } from './period.ts'
 
 /** A decision that the policy of its moment doesn't make. */
-interface OtherDecision extends Difference {
+interface OtherDecision extends Omit<Difference, 'change'> {
+  readonly change: Difference['change'] | 'other-answer'
   readonly requestId: string
+  /** Of another service: the place of its question in the record, from 0. */
+  readonly question?: number
   readonly time: string
   readonly revision: string
 }
@@ -26,24 +34,29 @@ export interface DecidedAll {
   readonly different: number
   /** The first different one. */
   readonly first: OtherDecision | undefined
-  /** How many could not be decided again because of what their records have, by why. */
+  /** By the reason: how many can't be decided again, because their records don't hold what is needed. */
   readonly undecided: ReadonlyMap<string, number>
-  /** How many could not be decided again because the evidence lacks their policy, by why. */
+  /** By the reason: how many can't be decided again, because the evidence lacks their policy. */
   readonly unknown: ReadonlyMap<string, number>
+  /** Objects that requests showed, changed, deleted or named beside their own: a record holds only their ids. */
+  readonly beside: number
   /** Requests that ended before a policy was asked, or by a fault of the server. */
   readonly unconcerned: number
   /** Lines that are no records. */
   readonly otherLines: number
 }
 
-/** `policyOf`: a text says why there is none. */
+/** A log is in the order of time, so that few versions decide at a time. */
+const MOST_POLICIES = 16
+
+/** `policyOf`: the policy of a revision, or the reason why the evidence has none. */
 export async function decideAll(
   logs: readonly SignedLines[],
   { from, until }: EvidencePeriod,
   policyOf: (revision: string) => Promise<ReplayPolicy | string>,
 ): Promise<DecidedAll> {
   const tally = new DecisionTally()
-  const policies = new Map<string, ReplayPolicy | string>()
+  const policies = new LRUCache<string, ReplayPolicy | string>({ max: MOST_POLICIES })
   for (const { files, signed } of logs) {
     let line = 0
     const onRecord = async (record: DecisionRecord) => {
@@ -71,6 +84,7 @@ class DecisionTally implements DecidedAll {
   first: OtherDecision | undefined
   readonly undecided = new Map<string, number>()
   readonly unknown = new Map<string, number>()
+  beside = 0
   unconcerned = 0
   otherLines = 0
 
@@ -85,20 +99,33 @@ class DecisionTally implements DecidedAll {
   }
 
   async #decide(record: DecisionRecord, policy: ReplayPolicy): Promise<void> {
+    const { asked = [], searched, expanded = [], along, parent, requestId, time, revision } = record
+    const differs = (how: Omit<OtherDecision, 'requestId' | 'time' | 'revision'>) => {
+      this.different += 1
+      this.first ??= { requestId, time, revision, ...how }
+    }
     const again = await decideAgain(policy, record)
-    if (again.kind === 'unconcerned') this.unconcerned += 1
-    else if (again.kind === 'undecidable') this.leave(again.why)
-    else if ((record.asked?.length ?? 0) > 0 || record.searched) this.leave(QUESTIONS)
-    else this.#compare(record, compare(record, again))
+    if (!this.#leaves(again)) {
+      const difference = compare(record, again)
+      if (difference) differs(difference)
+      else this.same += 1
+    }
+    for (const place of asked.keys()) {
+      const answer = await decideQuestion(policy, record, place)
+      if (this.#leaves(answer)) continue
+      if (answer.kind === 'different') differs({ ...answer.difference, change: 'other-answer', question: place })
+      else this.same += 1
+    }
+    if (searched) this.leave(SEARCHES)
+    const others = [...expanded, ...(along?.changed ?? []), ...(along?.deleted ?? [])]
+    this.beside += others.length + (parent ? 1 : 0)
   }
 
-  #compare({ requestId, time, revision }: DecisionRecord, difference: Difference | undefined): void {
-    if (!difference) {
-      this.same += 1
-      return
-    }
-    this.different += 1
-    this.first ??= { requestId, time, revision, ...difference }
+  #leaves<T extends Again | QuestionAgain>(again: T): again is Extract<T, { kind: 'unconcerned' | 'undecidable' }> {
+    if (again.kind === 'unconcerned') this.unconcerned += 1
+    else if (again.kind === 'undecidable') this.leave(again.why)
+    else return false
+    return true
   }
 
   leave(why: string, kind = this.undecided): void {
@@ -106,5 +133,5 @@ class DecisionTally implements DecidedAll {
   }
 }
 
-const QUESTIONS = 'the questions of another service are not decided again'
+const SEARCHES = 'a record holds only what a search of another service found, not why'
 const UNSIGNED = 'newer than the last checkpoint of the log, so nobody has signed it'

@@ -21,8 +21,9 @@ function decidedText(verdict: EvidenceVerdict, { same, different, first, undecid
   const sum = same + different + open
   const all = `${number(sum)} ${sum === 1 ? 'decision' : 'decisions'}`
   if (first) {
-    const { requestId, time, was, becomes, revision } = first
-    return `${all}, ${number(different)} not as ${said} says ${when}; the first: ${time} ${requestId} was ${was}, and revision ${revision} says ${becomes}`
+    const { requestId, time, was, becomes, revision, question } = first
+    const what = question === undefined ? requestId : `${requestId}, question ${question},`
+    return `${all}, ${number(different)} not as ${said} says ${when}; the first: ${time} ${what} was ${was}, and revision ${revision} says ${becomes}`
   }
   if (isSound(verdict) && open === 0) return `${all}, all as ${said} says ${when}`
   return `${all}, ${number(same)} as ${said} says, ${number(open)} not decided again ${when}`
@@ -34,9 +35,13 @@ export function evidenceNotes({ logs, decided, manifest }: EvidenceVerdict): rea
     ...(manifest?.policy === 'folder' ? ['the policy is of a folder, and nobody has signed it'] : []),
     ...logs.flatMap(logNotes),
     ...[...(decided?.undecided ?? [])].map(([why, times]) => `${number(times)} not decided again: ${why}`),
+    ...(decided && decided.beside > 0 ? [`${number(decided.beside)} not decided again: ${BESIDE}`] : []),
     ...(decided && decided.otherLines > 0 ? [`lines that are no records: ${number(decided.otherLines)}`] : []),
   ]
 }
+
+const BESIDE =
+  'objects that requests showed, changed, deleted or named beside their own, because records hold only their ids'
 
 function logNotes({ part, log, key, first, last, ...rest }: VerifiedLog): readonly string[] {
   const span = first ? `from record ${first.record} (${first.time}) to ${last}` : 'no record'
@@ -67,9 +72,9 @@ export function evidenceJson(file: string, verdict: EvidenceVerdict): unknown {
 }
 
 function decisionsJson({ same, different, first, undecided, unknown, ...others }: DecidedAll): unknown {
-  const { unconcerned, otherLines } = others
+  const { beside, unconcerned, otherLines } = others
   const open = { undecided: Object.fromEntries(undecided), unknown: Object.fromEntries(unknown) }
-  return { same, different, first: first ?? null, ...open, unconcerned, otherLines }
+  return { same, different, first: first ?? null, ...open, beside, unconcerned, otherLines }
 }
 
 function number(value: number): string {

@@ -25,7 +25,7 @@ import { replayPolicyOf } from '../replay/replay.ts'
 export interface KeptPolicies {
   /** Why the versions aren't those that were signed; undefined if they are, or if none is signed. */
   readonly broken: string | undefined
-  /** The policy of a revision, or why there is none: a part of a sentence. */
+  /** The policy of a revision, or the reason why there is none, as a part of a sentence. */
   readonly policyOf: (revision: string) => Promise<ReplayPolicy | string>
 }
 
@@ -119,15 +119,17 @@ export async function folderPolicies(file: string, resources: Resources): Promis
     broken: undefined,
     async policyOf(revision) {
       const version = versions.findLast(({ revisions }) => revisions.includes(revision))
-      return replayable(version && readingIn(version), revision, resources)
+      return replayable(version && readingIn(version, revision), revision, resources)
     },
   }
 }
 
-function readingIn({ files }: FolderVersion): PolicyReading {
+/** Of a revision with another blocked.txt, nobody is known to be blocked. */
+function readingIn({ files, revisions }: FolderVersion, revision: string): PolicyReading {
   const named = RULE_FILES.filter((name) => files[name] !== undefined)
   const sources = Object.fromEntries(named.map((name) => [name, { name, text: files[name] }]))
-  const blocked = { name: BLOCKED_FILE, text: files[BLOCKED_FILE] ?? '' }
+  const text = revisions.at(-1) === revision ? files[BLOCKED_FILE] : undefined
+  const blocked = { name: BLOCKED_FILE, text: text ?? '' }
   return { files: () => sources as unknown as PolicyFiles, blocked: () => blocked, refusal: undefined }
 }
 

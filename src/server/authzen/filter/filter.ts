@@ -16,7 +16,7 @@ import type { HandledRequest, Outcome, Services } from '../../routes/handler.ts'
 import { type AskedRoute, type Evaluated, fieldsConcerned, questionOf, routeAsked } from '../ask.ts'
 import { type Evaluation, fieldsAsked, type Members, refuseFaultyMembers } from '../entities.ts'
 import { recordOfAsked } from '../evaluate.ts'
-import { type Pep, pepOf } from '../pep.ts'
+import { type Deciding, type Pep, pepOf } from '../pep.ts'
 import {
   type DenialReason,
   denialReasonOf,
@@ -78,10 +78,24 @@ export async function filter(pep: Pep, asked: FilterRequest): Promise<Filtered> 
   if (operation === 'create') throw unsupportedProblem([`\`${known}\` concerns no stored rows`], '/action/name')
   const found = await subjectOf(pep, subject)
   if ('reason' in found) return { rows: NOTHING, reason: found.reason }
-  const { caller } = found
-  const decision = await grantedInEveryCase(pep, { target, subject: found, evaluation: asked })
-  if ('reason' in decision) return { ...decision, rows: NOTHING, caller, action: known }
-  return { caller, action: known, ...rowsFor(pep, { target, caller, asked }, decision) }
+  return filterFor(pep, { target, subject: found, asked })
+}
+
+/** What a filter about a known subject needs. */
+export type Filtering = Deciding & Pick<Pep, 'nextSlice' | 'gone'>
+
+interface KnownFilter {
+  readonly target: AskedRoute
+  readonly subject: KnownSubject
+  readonly asked: FilterRequest
+}
+
+export async function filterFor(pep: Filtering, { target, subject, asked }: KnownFilter): Promise<Filtered> {
+  const { caller } = subject
+  const { action } = target.endpoint
+  const decision = await grantedInEveryCase(pep, { target, subject, evaluation: asked })
+  if ('reason' in decision) return { ...decision, rows: NOTHING, caller, action }
+  return { caller, action, ...rowsFor(pep, { target, caller, asked }, decision) }
 }
 
 interface FilterQuestion {
@@ -91,13 +105,14 @@ interface FilterQuestion {
 }
 
 function rowsFor(
-  pep: Pep,
+  pep: Deciding,
   { target, caller, asked }: FilterQuestion,
   { granted, evidence }: FilterDecision,
 ): Omit<Filtered, 'caller' | 'action'> {
   const { resources, trust } = pep
   const fields = fieldsAsked(asked)
-  if (fields?.some((name) => !target.resource.fields.has(name))) return { rows: NOTHING, reason: 'fields-refused' }
+  if (fields?.some((name) => !target.resource.fields.has(name)))
+    return { rows: NOTHING, reason: 'fields-refused', evidence }
   const typed = granted.map((group) => {
     const where = ofRoute(target, caller, group.where)
     return { ...group, where: fitTypes(where, target.resource, (name) => resources.byName.get(name)) }
@@ -195,7 +210,7 @@ interface AskedRows {
 type RefusedFilter = { readonly reason: DenialReason; readonly evidence?: Refusal['evidence'] }
 
 /** Throws what the store throws, and Problem invalid-body for what callers.yaml lets the service assert. */
-async function grantedInEveryCase(pep: Pep, asked: AskedRows): Promise<FilterDecision | RefusedFilter> {
+async function grantedInEveryCase(pep: Filtering, asked: AskedRows): Promise<FilterDecision | RefusedFilter> {
   const { target, subject } = asked
   const known = knownConditions(pep, asked.evaluation, subject)
   const unknown = new Set<string>()
