@@ -80,7 +80,11 @@ export async function decideAgain(replayPolicy: ReplayPolicy, record: DecisionRe
       : await unknownFact(policy.snapshot, request, record)
   if (unknown !== undefined) return undecidable(unknown)
   const again = await authorizeAgain(policy, { record, request, stage })
-  if (again.kind !== 'refused' && mayReadParentOtherwise(record, policy)) return undecidable(PARENTS)
+  return again.kind === 'refused' ? again : unlessOpen(again, record, policy)
+}
+
+function unlessOpen(again: Again, record: DecisionRecord, policy: ActivePolicy): Again {
+  if (mayReadParentOtherwise(record, policy)) return undecidable(PARENTS)
   return again.kind === 'allowed' && mayAnswerOtherwise(record, policy) ? undecidable(QUESTIONS) : again
 }
 
