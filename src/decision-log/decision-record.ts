@@ -12,6 +12,8 @@ export interface DecisionRecord {
   readonly requestId: string
   /** Of the trace that the request is in (docs/telemetry.md). */
   readonly traceId?: string | undefined
+  /** For a request of a batch: the `requestId` of the batch. */
+  readonly batch?: string | undefined
   /** The instance that answered (INSTANCE). */
   readonly instance?: string | undefined
   readonly revision: string
@@ -189,6 +191,7 @@ const KINDS = Object.entries<(value: unknown) => boolean>({
   time: isTime,
   requestId: isText,
   traceId: isText,
+  batch: isText,
   instance: isText,
   revision: isText,
   method: isText,

@@ -2,10 +2,7 @@
  * The stages of the server within a command, which asks them without a socket. No limit counts its requests, and nothing
  * is told but their records.
  */
-import { IncomingMessage, ServerResponse } from 'node:http'
-import { Socket } from 'node:net'
 import Koa from 'koa'
-import compose from 'koa-compose'
 import { LogShares } from '../decision-log/log-shares.ts'
 import type { Recorder } from '../decision-log/recorder.ts'
 import type { TokenVerifier } from '../identity/caller.ts'
@@ -14,6 +11,7 @@ import type { Json, Resources } from '../resources/resource.ts'
 import type { Store } from '../store/contract.ts'
 import type { AccessParts } from './authzen/pep.ts'
 import type { ClientAddress } from './http/client-address.ts'
+import { type InMemoryAnswer, inMemory } from './http/in-memory.ts'
 import { UnreadAnswers } from './http/unread-answers.ts'
 import { InFlight } from './idempotency/idempotency-key.ts'
 import type { FaultLog } from './observe/fault-log.ts'
@@ -52,15 +50,7 @@ export interface InProcessRequest {
   readonly body?: Json | undefined
 }
 
-interface InProcessAnswer {
-  readonly status: number
-  /** As the server spells them. */
-  readonly headers: Readonly<Record<string, string>>
-  /** Empty without a body; that of a HEAD is what a GET would send. */
-  readonly text: string
-}
-
-export type AskInProcess = (request: InProcessRequest) => Promise<InProcessAnswer>
+export type AskInProcess = (request: InProcessRequest) => Promise<InMemoryAnswer>
 
 export async function openInProcess(parts: InProcessParts): Promise<AskInProcess> {
   const { instance, resources, store, directory, now, verifier, faults, signIn, chosenId } = parts
@@ -101,69 +91,15 @@ export async function openInProcess(parts: InProcessParts): Promise<AskInProcess
     unread,
     shutdown: { begun: false },
   })
-  const run = compose(koa.middleware)
-  return (request) => {
-    const asked = messageOf(request)
-    const given = new KeptResponse(asked)
-    run(koa.createContext(asked, given)).catch(given.reject)
-    return given.answer
-  }
-}
-
-/** Never connected. */
-const SOCKET = new Socket()
-
-function messageOf({ method, path, token, headers, body }: InProcessRequest): IncomingMessage {
-  const message = new IncomingMessage(SOCKET)
-  const text = body === undefined ? undefined : JSON.stringify(body)
-  Object.assign(message, { method, url: path, httpVersion: '1.1', httpVersionMajor: 1, httpVersionMinor: 1 })
-  message.headers = {
-    host: 'localhost',
-    ...(text !== undefined && { 'content-type': 'application/json', 'content-length': `${Buffer.byteLength(text)}` }),
-    ...(token !== undefined && { authorization: `Bearer ${token}` }),
-    ...headers,
-  }
-  message.rawHeaders = Object.entries(message.headers).flatMap(([name, value]) => [name, String(value)])
-  if (text !== undefined) message.push(text)
-  message.push(null)
-  message.complete = true
-  return message
-}
-
-/** Keeps what a server would send. */
-class KeptResponse extends ServerResponse {
-  readonly answer: Promise<InProcessAnswer>
-  readonly reject: (error: unknown) => void
-  readonly #resolve: (answer: InProcessAnswer) => void
-  readonly #pieces: (string | Buffer)[] = []
-  #head: Omit<InProcessAnswer, 'text'> = { status: 500, headers: {} }
-
-  constructor(request: IncomingMessage) {
-    super(request)
-    const { promise, resolve, reject } = Promise.withResolvers<InProcessAnswer>()
-    this.answer = promise
-    this.#resolve = resolve
-    this.reject = reject
-  }
-
-  override writeHead(status: number, ...[headers]: unknown[]): this {
-    this.#head = { status, headers: headers as InProcessAnswer['headers'] }
-    return this
-  }
-
-  override write(piece: unknown): boolean {
-    this.#pieces.push(piece as string | Buffer)
-    return true
-  }
-
-  override end(...[piece]: unknown[]): this {
-    if (piece !== undefined) this.#pieces.push(piece as string | Buffer)
-    const [first = '', ...more] = this.#pieces
-    // A large answer comes in pieces, which may end within a character.
-    const text = more.length === 0 ? first : Buffer.concat(this.#pieces.map((one) => Buffer.from(one)))
-    this.#resolve({ ...this.#head, text: String(text) })
-    this.emit('finish')
-    this.emit('close')
-    return this
+  const ask = inMemory(koa)
+  return ({ method, path, token, headers, body }) => {
+    const text = body === undefined ? undefined : JSON.stringify(body)
+    const sent = {
+      host: 'localhost',
+      ...(text !== undefined && { 'content-type': 'application/json' }),
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...headers,
+    }
+    return ask({ method, path, headers: sent, text })
   }
 }

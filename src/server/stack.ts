@@ -1,13 +1,14 @@
 /** The path of one request: Koa middleware in this order, one stage a file (src/server/stages/). */
-import type Koa from 'koa'
+import Koa from 'koa'
 import type { LogShares } from '../decision-log/log-shares.ts'
 import type { TokenVerifier } from '../identity/caller.ts'
 import type { Resources } from '../resources/resource.ts'
 import type { Store } from '../store/contract.ts'
 import { readForwarded, recognizeGateway } from './authzen/forward.ts'
 import type { ClientAddress } from './http/client-address.ts'
+import { type AskInMemory, inMemory } from './http/in-memory.ts'
 import type { PolicyChannel } from './policy-changes/follow-versions.ts'
-import type { Services } from './routes/handler.ts'
+import type { Batches, Services } from './routes/handler.ts'
 import { createRouters, routes } from './routes/router.ts'
 import { type AnswerParts, answer, refuseWhileDraining } from './stages/answer.ts'
 import { authenticate } from './stages/authenticate.ts'
@@ -22,7 +23,7 @@ import type { Tracing } from './telemetry/tracing.ts'
 export interface StackParts extends AnswerParts {
   readonly resources: Resources
   readonly store: Store
-  readonly services: Services
+  readonly services: Omit<Services, 'batches'>
   readonly verifier: TokenVerifier
   readonly rateLimiter: RateLimiter
   readonly logShares: LogShares
@@ -34,7 +35,8 @@ export interface StackParts extends AnswerParts {
 }
 
 export function useStages(app: Koa, parts: StackParts): void {
-  const { resources, store, services, verifier, rateLimiter, logShares, clientAddress, channel, tracing } = parts
+  const { resources, store, verifier, rateLimiter, logShares, clientAddress, channel, tracing } = parts
+  const services = { ...parts.services, batches: batchesOf(parts) }
   const gate = { resources, store, slices: services.access.slices }
   const routers = createRouters(resources.routes, services, gate)
   if (tracing) app.use(tracing.request())
@@ -57,4 +59,27 @@ export function useStages(app: Koa, parts: StackParts): void {
     .use(authorize(gate), 'decide')
     .use(validate())
     .use(routes())
+}
+
+/** The requests of batches go through the same stages. The routes of the server itself, batches too, are none of theirs. */
+function batchesOf(parts: StackParts): Batches {
+  let ask: AskInMemory | undefined
+  return {
+    ask: (...asked) => {
+      ask ??= askParts(parts)
+      return ask(...asked)
+    },
+  }
+}
+
+function askParts(parts: StackParts): AskInMemory {
+  const { byName, routes } = parts.resources
+  const koa = new Koa()
+  useStages(koa, {
+    ...parts,
+    resources: { byName, routes: routes.filter(({ resource }) => !byName.get(resource)?.builtIn) },
+    // A batch is a request in flight.
+    shutdown: { begun: false },
+  })
+  return inMemory(koa)
 }

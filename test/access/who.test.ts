@@ -266,7 +266,7 @@ for (const [name, onEngine] of ENGINES) {
 
     it('names in every format the resources that it leaves out, and no others', async () => {
       const printed = async (...args: readonly string[]) => (await command(['access', ...args])).stdout
-      const left = ['access', 'access-requests', 'health', 'keys', 'openapi', 'policy', 'tokens'].map(
+      const left = ['access', 'access-requests', 'batch', 'health', 'keys', 'openapi', 'policy', 'tokens'].map(
         (one) => `system/${one}`,
       )
       for (const args of [['of', 'user:alice'], ['report'], ['compare', '--from', on.env.POLICIES ?? '']]) {

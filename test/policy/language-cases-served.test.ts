@@ -207,6 +207,9 @@ async function answer(one: LanguageCase): Promise<object> {
       caller,
       address: request.address ?? '',
       gone: () => new AbortController().signal,
+      received: () => {
+        throw new Error('nothing sends a batch')
+      },
       ask: (steps) => withFacts(steps, facts),
       abilities: () => {
         throw new Error('nothing asks for them')
@@ -370,6 +373,7 @@ function servicesOf(store: TestStore): Services {
     tags: new EntityTags(KEY),
     checks: async () => ({}),
     describe: unasked,
+    batches: { ask: unasked },
     access: {
       resources: { byName: new Map(), routes: [] },
       store,

@@ -77,10 +77,11 @@ const TABLE: readonly Row[] = [
   { on: 'system/access', actions: 'read', ...everybody(any) },
   { on: 'system/access', actions: 'evaluate search filter forward', ...everybody(refused) },
   { on: 'system/access-requests', actions: 'create read', ...everybody(refused) },
+  { on: 'system/batch', actions: 'send', ...everybody(refused) },
   { on: 'system/policy', actions: 'read explain read-decisions', ...everybody(refused), auditor: any, admin: any },
   { on: 'system/policy', actions: 'draft propose block', ...everybody(refused), admin: any },
   { on: 'system/policy', actions: 'approve', ...everybody(refused) },
-  ...['notes', 'orders', 'accounts', 'users', 'system/health', 'system/openapi', 'system/tokens', 'system/keys', 'system/access', 'system/access-requests', 'system/policy'].map((on) => ({ on, actions: 'options', ...everybody(any) })),
+  ...['notes', 'orders', 'accounts', 'users', 'system/health', 'system/openapi', 'system/tokens', 'system/keys', 'system/access', 'system/access-requests', 'system/batch', 'system/policy'].map((on) => ({ on, actions: 'options', ...everybody(any) })),
 ]
 
 /** Which roles a caller of a column claims; a role that nobody declared makes no difference. */

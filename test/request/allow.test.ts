@@ -29,6 +29,7 @@ const ALLOW: Readonly<Record<string, string>> = {
   '/.well-known/jwks.json': 'GET, HEAD, OPTIONS',
   '/.well-known/authzen-configuration': 'GET, HEAD, OPTIONS',
   '/access-requests': 'GET, HEAD, POST, OPTIONS',
+  '/batch': 'POST, OPTIONS',
   ...Object.fromEntries(
     ['check', 'files', 'grants', 'instances', 'matrices', 'proposals', 'versions'].map((one) => [
       `/policy/v1/${one}`,

@@ -11,7 +11,9 @@ describe('a query', () => {
 
   before(async () => {
     const shipped = readFileSync(new URL('../../policies/policy.csv', import.meta.url), 'utf8')
-    const more = ['access-requests, read', 'policy, approve'].map((one) => `p, admin, system/${one}, any, *, allow`)
+    const more = ['access-requests, read', 'batch, send', 'policy, approve'].map(
+      (one) => `p, admin, system/${one}, any, *, allow`,
+    )
     const rules = withRules(shipped, more.join('\n'))
     server = await startTestServer({ demo: true, files: { 'policies/policy.csv': rules } })
     callers = await tokensOf(server)

@@ -56,6 +56,7 @@ export const CATALOGUE = {
   'filter-unsayable': { status: 422, title: "The filter can't be said in this form", stage: 'after' },
   'question-refused': { status: 422, title: "The question about the policy can't be answered", stage: 'after' },
   'idempotency-key-reused': { status: 422, title: 'The idempotency key was used with another payload', stage: 'after' },
+  'failed-dependency': { status: 424, title: 'Another request of the batch failed', stage: 'before' },
   'precondition-required': { status: 428, title: 'A precondition is required', stage: 'after' },
   'quota-exceeded': {
     status: 429,
@@ -74,6 +75,7 @@ export const CATALOGUE = {
   'key-server-unavailable': { status: 503, title: 'The key server is not available', stage: 'before' },
   'answers-unread': { status: 503, title: 'Too many answers wait to be read', stage: 'fault' },
   'sign-in-busy': { status: 503, title: 'Too many users are signing in', stage: 'fault' },
+  'batch-ended': { status: 503, title: 'The batch ended before this request', stage: 'before' },
   'not-ready': { status: 503, title: 'The server is not ready', stage: 'fault' },
   draining: { status: 503, title: 'The server is shutting down', stage: 'before' },
 } as const satisfies Readonly<Record<string, { status: number; title: string; stage: ProblemStage }>>

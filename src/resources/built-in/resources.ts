@@ -1,11 +1,12 @@
 /**
- * The resources that the program serves itself (health, the OpenAPI document, tokens, keys, access, access requests, the
- * policy), under the same policy as data.
+ * The resources that the program serves itself (health, the OpenAPI document, tokens, keys, access, access requests,
+ * batches, the policy), under the same policy as data.
  */
 import type { Resource, Route } from '../resource.ts'
 import type { JsonObject } from '../schema/schema-file.ts'
 import { ACCESS } from './access.ts'
 import { ACCESS_REQUESTS } from './access-requests.ts'
+import { BATCH_RESOURCE } from './batch.ts'
 import { action, builtIn, closedObjectOf, documentRoute, listOf, objectOf, route, statusField, TEXT } from './make.ts'
 import { POLICY_QUESTIONS } from './policy-questions.ts'
 import { TOKEN_REQUEST, validateTokenRequest } from './token-request.ts'
@@ -85,6 +86,7 @@ export const BUILT_IN_RESOURCES: readonly Resource[] = Object.freeze([
   }),
   ACCESS,
   ACCESS_REQUESTS,
+  BATCH_RESOURCE,
   POLICY_QUESTIONS,
 ])
 

@@ -88,6 +88,7 @@ export function recordOf(request: RequestFacts): DecisionRecord {
     time: request.time ?? new Date().toISOString(),
     requestId,
     traceId: request.traceId,
+    batch: request.batch,
     instance,
     revision,
     ...methodOf(request),

@@ -2,6 +2,7 @@
 
 import type { RouteMethod } from '../../decide/callers-and-routes.ts'
 import type { Limits } from '../../decide/policy.ts'
+import { BATCH_PATH } from '../../resources/built-in/batch.ts'
 import type { Field, Resources, Route } from '../../resources/resource.ts'
 import { parameterOf } from '../../resources/routing/path-parameter.ts'
 import { type Access, fieldsShown } from './access.ts'
@@ -35,8 +36,11 @@ const AT_LEAST =
   'Only an instance with this published policy, or a later one, answers; another one answers 503. See Policy-Sequence.'
 
 export function parametersOf(routeMethod: RouteMethod, describing: Describing): readonly Part[] {
-  const { route, resource } = routeMethod
+  const { route, endpoint, resource } = routeMethod
   const id = pathParameters(route, describing)
+  if (route.path === BATCH_PATH && endpoint.operation === 'create') {
+    return [headerParameter(describing, 'Idempotency-Key', IDEMPOTENCY_KEY)]
+  }
   if (route.redirect || resource.builtIn) return id
   const own = ownParameters(routeMethod, id, describing)
   if (describing.origin === 'folder') return own

@@ -5,6 +5,7 @@ import { concernsObject, type RouteMethod } from '../../decide/callers-and-route
 import { USERS } from '../../decide/policy.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import { FILTER_PATH } from '../../resources/built-in/access.ts'
+import { BATCH_PATH } from '../../resources/built-in/batch.ts'
 import { POLICY_PATH } from '../../resources/built-in/policy-questions.ts'
 import { referringTo } from '../../resources/references.ts'
 import type { Operation, Resources } from '../../resources/resource.ts'
@@ -157,6 +158,9 @@ const ASKING: readonly ProblemCode[] = [
   'unsupported-media-type',
 ]
 
+/** For POST /batch, and for the requests in it. */
+const SENDING: readonly ProblemCode[] = ['invalid-idempotency-key', 'failed-dependency', 'batch-ended']
+
 /** For POST /api/tokens. */
 const SIGNING_IN: readonly ProblemCode[] = [
   ...ASKING,
@@ -230,6 +234,7 @@ export function possibleProblems(
   add(resource.builtIn && !route.gateway && endpoint.operation === 'read', 'not-acceptable')
   add(resource.takes !== undefined && endpoint.operation === 'create', ...SIGNING_IN)
   add(route.exchange !== undefined && endpoint.operation === 'create', ...ASKING)
+  add(route.path === BATCH_PATH && endpoint.operation === 'create', ...SENDING)
   add(route.path.startsWith(POLICY_PATH) && endpoint.operation !== 'options', 'question-refused')
   add(route.path === FILTER_PATH && endpoint.operation === 'create', 'filter-unsayable')
   add(route.kind === 'caller' && resource.builtIn && endpoint.operation === 'delete', 'session-not-found')

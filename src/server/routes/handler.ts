@@ -1,6 +1,7 @@
 /**
  * The interface of handlers: their services, the request, and the outcome. The decision is made before a handler runs.
  */
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Problem } from '../../base/problems/problem.ts'
 import type { Caller } from '../../decide/caller.ts'
 import type { Decision } from '../../decide/decision.ts'
@@ -16,6 +17,7 @@ import type { ActivePolicy } from '../../policy/live/active-policy.ts'
 import type { Json, Method, Resource, Resources, Route } from '../../resources/resource.ts'
 import type { Replay, Store } from '../../store/contract.ts'
 import type { AccessParts } from '../authzen/pep.ts'
+import type { AskInMemory } from '../http/in-memory.ts'
 import type { UnreadAnswers } from '../http/unread-answers.ts'
 import type { InFlight } from '../idempotency/idempotency-key.ts'
 import type { Input, Preconditions } from '../input/input.ts'
@@ -23,6 +25,13 @@ import type { AccessRequests } from '../policy-changes/follow-grants.ts'
 import type { PolicyQuestions } from '../questions/policy-questions.ts'
 import type { Cursors } from './cursor.ts'
 import type { EntityTags, WrittenJson } from './entity-tag.ts'
+
+/** The request as it came. */
+interface ReceivedRequest {
+  readonly requestId: string
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+}
 
 /** Throws what the store throws, Refused, and Problem. */
 export type Handler = (
@@ -36,6 +45,11 @@ export type Handler = (
 export interface Health {
   readonly status: 'ok' | 'degraded' | 'unavailable'
   readonly detail?: string
+}
+
+/** How the requests of batches are asked: by the stages of all requests, on the routes of schema files alone. */
+export interface Batches {
+  readonly ask: AskInMemory
 }
 
 export interface Services {
@@ -60,6 +74,7 @@ export interface Services {
   readonly requests?: AccessRequests | undefined
   /** Undefined where nobody may ask about the policy. */
   readonly questions?: PolicyQuestions | undefined
+  readonly batches: Batches
   /** For the routes where other services ask the policy. */
   readonly access: AccessParts
 }
@@ -79,6 +94,8 @@ export interface HandledRequest {
   readonly address: string
   /** Aborts when the client is gone before its answer; made when it is first asked for. */
   readonly gone: () => AbortSignal
+  /** For a batch, whose requests have the same client. */
+  readonly received: () => ReceivedRequest
   readonly ask: AskFacts
   /** Who asks, and when: for questions about other objects. */
   readonly asked: () => AskedBy

@@ -4,6 +4,7 @@ import type { Middleware } from 'koa'
 import type { Decision } from '../../decide/decision.ts'
 import { abilitiesOf } from '../../decide/grants/abilities.ts'
 import { ACCESS_REQUESTS_PATH } from '../../resources/built-in/access-requests.ts'
+import { BATCH_PATH } from '../../resources/built-in/batch.ts'
 import { POLICY_QUESTIONS } from '../../resources/built-in/policy-questions.ts'
 import type { Method, Operation, Route } from '../../resources/resource.ts'
 import { Routers } from '../../resources/routing/match-route.ts'
@@ -12,6 +13,7 @@ import { StaleObject } from '../../store/errors.ts'
 import { createWrites } from '../answers/record.ts'
 import { admit } from '../authzen/forward.ts'
 import { ACCESS_HANDLERS } from '../authzen/routes.ts'
+import { sendBatch } from '../batch/send-batch.ts'
 import { clientGone } from '../http/http-server.ts'
 import type { Input } from '../input/input.ts'
 import { answerQuestion } from '../questions/answer-question.ts'
@@ -59,6 +61,7 @@ const BUILT_IN: Readonly<Record<string, Handler>> = {
       (services, request, _, input) => answerQuestion(services, request, input),
     ]),
   ),
+  [BATCH_PATH]: (services, request, _, input) => sendBatch(services, request, of(input, 'body').body),
   [ACCESS_REQUESTS_PATH]: (services, request, _, input) =>
     input.kind === 'body' ? makeRequest(services, request, input.body) : showRequests(services, request),
 }
@@ -166,7 +169,7 @@ export class Queues {
   }
 }
 
-function requestOf({ state, method, res }: Parameters<RouteHandler>[0], gate: HandlerGate): HandledRequest {
+function requestOf({ state, method, req, res }: Parameters<RouteHandler>[0], gate: HandlerGate): HandledRequest {
   const { policy, at, accepted, resource, address, input } = state
   const { match, caller } = accepted
   const { route, target } = match
@@ -178,6 +181,7 @@ function requestOf({ state, method, res }: Parameters<RouteHandler>[0], gate: Ha
     caller,
     address,
     gone: () => clientGone(res),
+    received: () => ({ requestId: state.requestId, req, res }),
     asked: () => questionAsked(gate, policy, accepted),
     resources: gate.resources,
     ask: (steps, written) => askFacts(gate, accepted, steps, written),

@@ -17,12 +17,13 @@ import { sendEvents } from '../answers/event-stream.ts'
 import { answeredStatus, observe, settleRecord } from '../answers/record.ts'
 import { PROBLEM_TYPE, problemDocument, problemOf } from '../answers/to-problem.ts'
 import { hasBody } from '../http/http-server.ts'
+import type { PartOfBatch } from '../http/in-memory.ts'
 import { type AnswerBody, answerBodyOf, type UnreadAnswers } from '../http/unread-answers.ts'
 import type { FaultLog } from '../observe/fault-log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { WrittenJson } from '../routes/entity-tag.ts'
 import { holderOf } from './refuse-undecided.ts'
-import type { Received, RequestState, ResponseHeaders, Stage, Writable } from './state.ts'
+import type { Received, RequestState, ResponseHeaders, Stage, Traced, Writable } from './state.ts'
 
 /** `begun`: requests in flight are completed, and new ones are refused. */
 interface Shutdown {
@@ -45,7 +46,7 @@ export interface AnswerParts {
 export function answer(parts: AnswerParts): Stage<object, Received> {
   const endOfTurn = createEndOfTurn()
   return async (ctx, next) => {
-    const state: Writable<RequestState> = receive(parts, ctx.method, ctx.state.traceId)
+    const state: Writable<RequestState> = receive(parts, ctx.method, ctx.state)
     ctx.state = state
     echoRequestId(ctx.req, state.headers)
     parts.cors?.share(ctx.req, state.headers)
@@ -55,6 +56,7 @@ export function answer(parts: AnswerParts): Stage<object, Received> {
       state.time = textOfTime(time)
       state.at = time.getTime()
       state.policy = parts.policy.at(state.at)
+      if (state.refusal) throw state.refusal
       await next()
       holdAnswer(parts.unread, ctx.res, state)
     } catch (error) {
@@ -85,10 +87,16 @@ function holdAnswer(unread: UnreadAnswers, response: ServerResponse, state: Writ
   state.body = body
 }
 
-function receive({ instance, policy: { active } }: AnswerParts, method: string, traceId?: string): RequestState {
+function receive(
+  { instance, policy: { active } }: AnswerParts,
+  method: string,
+  { traceId, batch, refusal }: Traced & PartOfBatch,
+): RequestState {
   return {
     requestId: randomUUID(),
     traceId,
+    batch,
+    refusal,
     instance,
     started: performance.now(),
     at: Number.NaN,

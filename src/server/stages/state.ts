@@ -14,6 +14,7 @@ import type { ActivePolicy } from '../../policy/live/active-policy.ts'
 import type { StoredObject } from '../../resources/object.ts'
 import type { Gateway, Resource } from '../../resources/resource.ts'
 import type { Match, RouteMatch, RouterMiddleware } from '../../resources/routing/match-route.ts'
+import type { PartOfBatch } from '../http/in-memory.ts'
 import type { AnswerBody } from '../http/unread-answers.ts'
 import type { Input } from '../input/input.ts'
 import type { Outcome } from '../routes/handler.ts'
@@ -28,7 +29,7 @@ export interface Traced {
 }
 
 /** Provided by `answer`. */
-export interface Received extends Traced {
+export interface Received extends Traced, PartOfBatch {
   readonly requestId: string
   /** The instance that answers. */
   readonly instance: string

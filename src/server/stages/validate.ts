@@ -159,7 +159,7 @@ const BARE = /^[\x21\x23-\x2b\x2d-\x7e]*$/
  * Without quotes and escapes, so that `"a"` and `a` are one key; undefined without the header. Throws Problem
  * invalid-idempotency-key.
  */
-function readIdempotencyKey({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): string | undefined {
+export function readIdempotencyKey({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): string | undefined {
   const values = rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === 'idempotency-key')
   const [value, ...others] = values
   if (value === undefined) return undefined

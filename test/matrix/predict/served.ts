@@ -82,6 +82,7 @@ async function outcomeOf(served: Served, caller: Caller | undefined): Promise<Ou
     tags: new EntityTags(KEY),
     checks: async () => ({}),
     describe,
+    batches: { ask: describe },
     access: {
       resources,
       store,
@@ -117,6 +118,9 @@ function requestOf(
     caller,
     address: '127.0.0.1',
     gone: () => new AbortController().signal,
+    received: () => {
+      throw new Error('nothing sends a batch')
+    },
     ask: (steps) =>
       withFacts(steps, {
         user: (id) => store.get('users', id),

@@ -12,6 +12,7 @@ import { relationColumnText } from '../../../decide/rules/terms.ts'
 import { namesText } from '../../../present/quote.ts'
 import { ACCESS } from '../../../resources/built-in/access.ts'
 import { ACCESS_REQUESTS } from '../../../resources/built-in/access-requests.ts'
+import { BATCH_RESOURCE } from '../../../resources/built-in/batch.ts'
 import { POLICY_QUESTIONS } from '../../../resources/built-in/policy-questions.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
 import { unboundedFields } from '../../../resources/schema/bounds.ts'
@@ -20,8 +21,8 @@ import { storedResources } from '../../../resources/stored-resources.ts'
 import { MOST_CLIMBED } from '../../../store/lists/read-bounds.ts'
 import { check, type PolicyCheck } from '../check.ts'
 
-/** Most projects have no other services that ask, and no roles for a time; who sees the policy is for each to decide. */
-const OPTIONAL: readonly Resource[] = [ACCESS, ACCESS_REQUESTS, POLICY_QUESTIONS]
+/** Most projects have no other services that ask, no roles for a time and no batches; who sees the policy is for each to decide. */
+const OPTIONAL: readonly Resource[] = [ACCESS, ACCESS_REQUESTS, BATCH_RESOURCE, POLICY_QUESTIONS]
 
 export const ROUTES_AND_LIMITS: readonly PolicyCheck[] = [
   check({
