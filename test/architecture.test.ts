@@ -44,7 +44,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
   cli: 5060,
   tools: 30870,
-  server: 12540,
+  server: 12720,
   analysis: 4950,
   config: 900,
   identity: 2800,

@@ -49,11 +49,11 @@ export function observe(
   { faults, metrics }: { faults: FaultLog; metrics: Pick<Metrics, 'observeRequest'> },
   request: RequestFacts,
 ): void {
-  const { requestId, traceId, method, problem, match, forwarded, started } = request
+  const { requestId, traceId, span, method, problem, match, forwarded, started } = request
   // Requests of gateways are counted apart: they cost less than those of clients.
   const route = forwarded?.route ?? (match && 'route' in match ? match.route.path : 'unknown')
   const status = answeredStatus(request)
-  metrics.observeRequest({ method, route, status, seconds: (performance.now() - started) / 1000 })
+  metrics.observeRequest({ method, route, status, seconds: (performance.now() - started) / 1000, span })
   if (status < 500) return
   faults.note(
     { requestId, traceId, method, route, status, problem: problem?.code, err: problem?.cause },

@@ -1,5 +1,6 @@
 /** The program's metrics, for Prometheus. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Exemplars, type TracedSpan } from './exemplars.ts'
 
 interface RequestObservation {
   readonly method: string
@@ -7,6 +8,8 @@ interface RequestObservation {
   readonly route: string
   readonly status: number
   readonly seconds: number
+  /** If its trace is sampled. */
+  readonly span?: TracedSpan | undefined
 }
 
 /** The values that the parts report. */
@@ -30,17 +33,25 @@ export interface Metrics extends MetricReports {
   readonly contentType: string
   /** For parts that count things of their own. */
   readonly registry: Registry
+  /** Of the durations of requests. */
+  readonly exemplars: Exemplars
 }
+
+export const REQUEST_DURATION = 'sallyport_request_duration_seconds'
+
+/** Seconds. */
+const DURATIONS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
 export function createMetrics(): Metrics {
   const registers = [new Registry()] as const
   const [registry] = registers
   collectDefaultMetrics({ register: registry, prefix: 'sallyport_' })
+  const exemplars = new Exemplars(DURATIONS)
   const duration = new Histogram({
-    name: 'sallyport_request_duration_seconds',
+    name: REQUEST_DURATION,
     help: 'Time from the request to the end of its handling',
     labelNames: ['method', 'route', 'status'],
-    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+    buckets: DURATIONS,
     registers: [...registers],
   })
   const revision = new Gauge({
@@ -73,8 +84,10 @@ export function createMetrics(): Metrics {
     registers: [...registers],
   })
   return {
-    observeRequest: ({ method, route, status, seconds }) => {
-      duration.observe({ method, route, status: String(status) }, seconds)
+    observeRequest: ({ method, route, status, seconds, span }) => {
+      const labels = { method, route, status: String(status) }
+      duration.observe(labels, seconds)
+      if (span) exemplars.note(labels, seconds, span)
     },
     policyActivated: (name, time) => {
       revision.reset()
@@ -90,6 +103,7 @@ export function createMetrics(): Metrics {
     text: () => registry.metrics(),
     contentType: registry.contentType,
     registry,
+    exemplars,
   }
 }
 

@@ -13,5 +13,5 @@ export async function openTelemetry(
   if (!settings) return undefined
   const { startTelemetry } = await import('../telemetry/telemetry.ts')
   const { version } = JSON.parse(await readFile(new URL('../../../package.json', import.meta.url), 'utf8'))
-  return startTelemetry({ config, settings, log, registry: metrics.registry, version, isWorker })
+  return startTelemetry({ config, settings, log, metrics, version, isWorker })
 }

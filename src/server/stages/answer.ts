@@ -90,11 +90,12 @@ function holdAnswer(unread: UnreadAnswers, response: ServerResponse, state: Writ
 function receive(
   { instance, policy: { active } }: AnswerParts,
   method: string,
-  { traceId, batch, refusal }: Traced & PartOfBatch,
+  { traceId, span, batch, refusal }: Traced & PartOfBatch,
 ): RequestState {
   return {
     requestId: randomUUID(),
     traceId,
+    span,
     batch,
     refusal,
     instance,

@@ -17,6 +17,7 @@ import type { Match, RouteMatch, RouterMiddleware } from '../../resources/routin
 import type { PartOfBatch } from '../http/in-memory.ts'
 import type { AnswerBody } from '../http/unread-answers.ts'
 import type { Input } from '../input/input.ts'
+import type { TracedSpan } from '../observe/exemplars.ts'
 import type { Outcome } from '../routes/handler.ts'
 
 /** By name, spelled as sent; each name once. */
@@ -26,6 +27,8 @@ export type ResponseHeaders = Record<string, string>
 export interface Traced {
   /** If the request is sampled, or its client sent the id: 32 hexadecimal digits. */
   readonly traceId?: string | undefined
+  /** If the request is sampled. */
+  readonly span?: TracedSpan | undefined
 }
 
 /** Provided by `answer`. */

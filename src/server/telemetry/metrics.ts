@@ -10,7 +10,9 @@ import {
   type MetricData,
   type MetricProducer,
 } from '@opentelemetry/sdk-metrics'
-import type { Registry } from 'prom-client'
+import type { Exemplars } from '../observe/exemplars.ts'
+import { type Metrics, REQUEST_DURATION } from '../observe/metrics.ts'
+import type { WithExemplars } from './metric-exporter.ts'
 
 interface MetricValue {
   readonly labels: Readonly<Record<string, string | number | undefined>>
@@ -27,13 +29,17 @@ interface MetricOfRegistry {
 }
 
 /** Counts since the start of the process. Summaries are left out: the registry has none. */
-export function metricsOf(registry: Registry, resource: Resource, scope: string): MetricProducer {
+export function metricsOf(
+  { registry, exemplars }: Pick<Metrics, 'registry' | 'exemplars'>,
+  resource: Resource,
+  scope: string,
+): MetricProducer {
   const startTime = hrTime(0)
   return {
     collect: async () => {
       const endTime = hrTime()
       const found = (await registry.getMetricsAsJSON()) as unknown as readonly MetricOfRegistry[]
-      const metrics = found.flatMap((one) => metricOf(one, { startTime, endTime }))
+      const metrics = found.flatMap((one) => metricOf(one, { startTime, endTime }, exemplars))
       return { resourceMetrics: { resource, scopeMetrics: [{ scope: { name: scope }, metrics }] }, errors: [] }
     },
   }
@@ -44,7 +50,7 @@ interface Times {
   readonly endTime: HrTime
 }
 
-function metricOf({ name, help, type, values }: MetricOfRegistry, times: Times): MetricData[] {
+function metricOf({ name, help, type, values }: MetricOfRegistry, times: Times, exemplars: Exemplars): MetricData[] {
   const descriptor = { name, description: help, unit: '', valueType: ValueType.DOUBLE }
   const metric = { descriptor, aggregationTemporality: AggregationTemporality.CUMULATIVE }
   const points = () => values.map(({ labels, value }) => ({ ...times, attributes: attributesOf(labels), value }))
@@ -53,15 +59,26 @@ function metricOf({ name, help, type, values }: MetricOfRegistry, times: Times):
       return [{ ...metric, dataPointType: DataPointType.SUM, isMonotonic: true, dataPoints: points() }]
     case 'gauge':
       return [{ ...metric, dataPointType: DataPointType.GAUGE, dataPoints: points() }]
-    case 'histogram':
-      return [{ ...metric, dataPointType: DataPointType.HISTOGRAM, dataPoints: histogramPoints(name, values, times) }]
+    case 'histogram': {
+      const found = histogramPoints(name, values, times)
+      const dataPoints = name === REQUEST_DURATION ? found.map((point) => withExemplars(point, exemplars)) : found
+      return [{ ...metric, dataPointType: DataPointType.HISTOGRAM, dataPoints }]
+    }
     default:
       return []
   }
 }
 
+function withExemplars(point: HistogramPoint, exemplars: Exemplars): HistogramPoint & WithExemplars {
+  return { ...point, exemplars: exemplars.take(point.attributes) }
+}
+
+interface HistogramPoint extends DataPoint<Histogram> {
+  readonly attributes: Readonly<Record<string, string>>
+}
+
 /** Prometheus counts in each bucket what is in the smaller ones, too. */
-function histogramPoints(name: string, values: readonly MetricValue[], times: Times): DataPoint<Histogram>[] {
+function histogramPoints(name: string, values: readonly MetricValue[], times: Times): HistogramPoint[] {
   const byLabels = Map.groupBy(values, ({ labels: { le: _, ...labels } }) => JSON.stringify(labels))
   return [...byLabels.values()].map((some) => {
     const [{ labels: { le: _, ...labels } = {} } = {}] = some

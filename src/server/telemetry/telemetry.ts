@@ -16,11 +16,12 @@ import {
 import { PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
 import { AlwaysOnSampler, BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import type { Logger } from 'pino'
-import type { Registry } from 'prom-client'
 import type { Config } from '../../config/config.ts'
 import type { MetricSettings, TelemetryProtocol, TelemetrySettings, TraceSettings } from '../../config/telemetry.ts'
 import { after } from '../http/listen.ts'
+import type { Metrics } from '../observe/metrics.ts'
 import { remoteReason } from '../observe/remote-reason.ts'
+import { createMetricExporter } from './metric-exporter.ts'
 import { metricsOf } from './metrics.ts'
 import { createSampler } from './sampler.ts'
 import { Tracing } from './tracing.ts'
@@ -36,7 +37,7 @@ interface TelemetryParts {
   readonly config: Config
   readonly settings: TelemetrySettings
   readonly log: Logger
-  readonly registry: Registry
+  readonly metrics: Pick<Metrics, 'registry' | 'exemplars'>
   readonly version: string
   /** One of several processes of the instance. */
   readonly isWorker: boolean
@@ -60,7 +61,7 @@ export async function startTelemetry(parts: TelemetryParts): Promise<Telemetry> 
   diag.setLogger(quiet, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
   const resource = resourceOf(parts)
   const traces = settings.traces && (await startTraces(settings.traces, resource, parts))
-  const metrics = settings.metrics && (await startMetrics(settings.metrics, resource, parts))
+  const metrics = settings.metrics && startMetrics(settings.metrics, resource, parts)
   const shutdown = () => Promise.allSettled([traces?.provider.shutdown(), metrics?.shutdown()])
   return {
     tracing: traces?.tracing,
@@ -102,15 +103,14 @@ function bracketed(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }
 
-async function startMetrics(settings: MetricSettings, resource: Resource, { log, registry }: TelemetryParts) {
-  const { OTLPMetricExporter } = await metricExporter(settings.protocol)
+function startMetrics(settings: MetricSettings, resource: Resource, { log, metrics }: TelemetryParts) {
   const { exportIntervalMillis, exportTimeoutMillis } = settings
   const reader = new PeriodicExportingMetricReader({
-    exporter: reporting(new OTLPMetricExporter(), { log, what: 'metrics', counts: () => 1 }),
+    exporter: reporting(createMetricExporter(settings.protocol), { log, what: 'metrics', counts: () => 1 }),
     exportIntervalMillis,
     exportTimeoutMillis,
   })
-  reader.setMetricProducer(metricsOf(registry, resource, SCOPE))
+  reader.setMetricProducer(metricsOf(metrics, resource, SCOPE))
   return reader
 }
 
@@ -118,12 +118,6 @@ function traceExporter(protocol: TelemetryProtocol) {
   return protocol === 'http/json'
     ? import('@opentelemetry/exporter-trace-otlp-http')
     : import('@opentelemetry/exporter-trace-otlp-proto')
-}
-
-function metricExporter(protocol: TelemetryProtocol) {
-  return protocol === 'http/json'
-    ? import('@opentelemetry/exporter-metrics-otlp-http')
-    : import('@opentelemetry/exporter-metrics-otlp-proto')
 }
 
 interface Exporter<Sent> {

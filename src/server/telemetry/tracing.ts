@@ -72,7 +72,9 @@ export class Tracing {
       const around = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT
       const span = tracer.startSpan(method, { kind: SpanKind.SERVER, attributes: server }, around)
       span.setAttribute('http.request.method', method)
-      ctx.state.traceId = span.spanContext().traceId
+      const { traceId, spanId } = span.spanContext()
+      ctx.state.traceId = traceId
+      ctx.state.span = { traceId, spanId }
       const running = this.#running.run(trace.setSpan(around, span), next)
       return running.finally(() => endRequest(span, method, ctx.state as RequestState))
     }
