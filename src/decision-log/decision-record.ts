@@ -51,6 +51,8 @@ export interface DecisionRecord {
   readonly fieldsRefused?: readonly string[] | undefined
   /** The answer showed what the caller can do with each object (`?can=true`). */
   readonly can?: true | undefined
+  /** What the answer told of all objects of the list together (`?aggregate`), as it was asked for. */
+  readonly aggregate?: readonly string[] | undefined
   /** The objects that the answer showed beside those of the request (`?expand`). */
   readonly expanded?: readonly OtherObject[] | undefined
   /** For a delete: the objects that referred to the deleted one, and were changed or deleted with it. */
@@ -213,6 +215,7 @@ const KINDS = Object.entries<(value: unknown) => boolean>({
   relations: areTexts,
   rules: areTexts,
   fieldsRefused: areTexts,
+  aggregate: areTexts,
   facts: areFacts,
   asked: areAsked,
   forwarded: isForwarded,

@@ -163,6 +163,11 @@ export interface Resource {
   validate(representation: Representation): readonly FieldFault[]
 }
 
+/** Whether lists take the parameters `aggregate` and `by`: no field that they can be filtered by has the name. */
+export function isAggregated({ fields }: Pick<Resource, 'fields'>): boolean {
+  return !fields.get('aggregate')?.indexed && !fields.get('by')?.indexed
+}
+
 export interface Resources {
   readonly byName: ReadonlyMap<string, Resource>
   /** Those that the server serves. */

@@ -6,7 +6,7 @@ import type { Condition, Lookup } from '../decide/conditions/condition.ts'
 import type { AlongPermit, Permit } from '../decide/permits/permit.ts'
 import type { AtMost } from '../decide/role-guarantees.ts'
 import type { Document, Scalar, StoredObject } from '../resources/object.ts'
-import type { Resources } from '../resources/resource.ts'
+import type { Field, Resources } from '../resources/resource.ts'
 import type { Attempts, Directory } from './directory.ts'
 import type { MemberCutter } from './lists/member-cutter.ts'
 import type { ReadBounds } from './lists/read-bounds.ts'
@@ -68,6 +68,39 @@ export interface ObjectQuery {
   readonly after?: readonly SortValue[]
   /** Further conditions, which don't select: the list says for each object whether they hold. */
   readonly marks?: readonly Condition[]
+}
+
+/** What is computed over the objects that a list would hold. */
+export interface AggregateQuery extends Pick<ObjectQuery, 'where' | 'filter'> {
+  /** Objects with the same values of these fields are a group. Without such a field, all objects are one. */
+  readonly by: readonly Pick<Field, 'name' | 'type'>[]
+  /** The fields whose numbers are looked at. */
+  readonly of: readonly string[]
+  /** The most groups. */
+  readonly limit: number
+}
+
+/** In bytes: a client could make a thousand groups of texts that are as long as objects may be. */
+export const LONGEST_GROUPED = 350
+
+export interface AggregatedGroup {
+  /** One for each field of `by`: null for a missing value, and for one of another type than the field's. */
+  readonly values: readonly (Scalar | null)[]
+  /** A text takes more than LONGEST_GROUPED bytes. All such texts are one group, with another text in their place. */
+  readonly isCut: boolean
+  /** Of objects. */
+  readonly count: number
+  /** One for each field of `of`. */
+  readonly numbers: readonly NumbersFound[]
+}
+
+/** Of a field's numbers, as decimal texts with all digits. */
+export interface NumbersFound {
+  readonly count: number
+  readonly sum: string
+  /** Null where there is no number. */
+  readonly least: string | null
+  readonly most: string | null
 }
 
 /** Who waits for a read. It ends when its client is gone, and one caller's reads don't hold up those of others. */
@@ -134,6 +167,8 @@ export interface Store {
   list(resource: string, query: ObjectQuery, by?: ReadBy): Promise<readonly ListedObject[]>
   /** The number of objects that `list` would return without a limit, as far as they are found in time. Throws as `list`. */
   count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>, by?: ReadBy): Promise<Counted>
+  /** The groups, in no order. Sums are exact. Throws as `list`. */
+  aggregate(resource: string, query: AggregateQuery, by?: ReadBy): Promise<readonly AggregatedGroup[]>
   /** Whether such an object is stored; at once where the engine can. Throws ReadTooLong. `whose`: names who asks. */
   lookup(lookup: Lookup, whose?: string): boolean | Promise<boolean>
   /**

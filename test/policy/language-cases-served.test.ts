@@ -322,7 +322,7 @@ function storedOf({ id, createdAt = TIME, updatedAt = TIME, ...document }: Plain
   }
 }
 
-type TestStore = Pick<Store, 'get' | 'list' | 'count' | 'kept' | 'lookup' | 'inOneReadTransaction'>
+type TestStore = Pick<Store, 'get' | 'list' | 'count' | 'aggregate' | 'kept' | 'lookup' | 'inOneReadTransaction'>
 
 function storeOf(objects: ReadonlyMap<string, ReadonlyMap<string, StoredObject>>): TestStore {
   return {
@@ -341,6 +341,7 @@ function storeOf(objects: ReadonlyMap<string, ReadonlyMap<string, StoredObject>>
         )
     },
     count: async () => ({ found: 0, isExact: true }),
+    aggregate: async () => [],
     kept: async () => undefined,
   }
 }

@@ -3,7 +3,16 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { type Condition, meets } from '../../src/decide/conditions/condition.ts'
 import type { Document } from '../../src/resources/object.ts'
-import type { Comparison, ListedObject, ObjectQuery, SortKey, SortValue, Store } from '../../src/store/contract.ts'
+import type { Representation } from '../../src/resources/resource.ts'
+import {
+  type Comparison,
+  type ListedObject,
+  LONGEST_GROUPED,
+  type ObjectQuery,
+  type SortKey,
+  type SortValue,
+  type Store,
+} from '../../src/store/contract.ts'
 import { compareSortValues, fitsComparison, sortValue } from '../../src/store/lists/sort-value.ts'
 import { representListed } from '../listed.ts'
 import { runs } from '../runs.ts'
@@ -99,6 +108,27 @@ export function describeRandomQueries(engine: TestEngine): void {
     const listed = await walk(store, { ...query, limit })
     expect(listed.map(({ id }) => id)).to.deep.equal(expected.map(({ id }) => id))
     expect(await store.count('things', query)).to.deep.equal({ found: expected.length, isExact: true })
+    await compareGroups(store, query, expected.map(representListed))
+  }
+
+  async function compareGroups(store: Store, query: Asked, expected: readonly Representation[]): Promise<void> {
+    const by = [{ name: 'status', type: 'string' }] as const
+    const found = await store.aggregate('things', { ...query, by, of: ['price', 'count'], limit: 99 })
+    // A long text is told from no other one.
+    const statusOf = ({ status }: Representation) => (typeof status === 'string' ? status : null)
+    const isLong = (text: string | null) => text !== null && Buffer.byteLength(text) > LONGEST_GROUPED
+    const groups = Map.groupBy(expected, (one) => (isLong(statusOf(one)) ? 'long' : statusOf(one)))
+    expect(found).to.have.length(groups.size)
+    for (const { values, isCut, count, numbers } of found) {
+      const rows = groups.get(isCut ? 'long' : (values[0] as string | null)) ?? []
+      expect(count).to.equal(rows.length)
+      const seen = ['price', 'count'].map((field) =>
+        rows.map((row) => row[field]).filter((one) => typeof one === 'number'),
+      )
+      expect(numbers.map((one) => [one.count, one.least, one.most].map(Number))).to.deep.equal(
+        seen.map((all) => [all.length, all.length > 0 ? Math.min(...all) : 0, all.length > 0 ? Math.max(...all) : 0]),
+      )
+    }
   }
 
   async function assertQueries(plain: Plain, numRuns = 50, { document, filter }: Inputs = ANY_INPUTS): Promise<void> {

@@ -126,6 +126,8 @@ export function describeRandomRelated(engine: TestEngine): void {
       const expected = inOrder(tasks.filter((object) => check(where, object)).map(({ id }) => id))
       expect((await store.list('tasks', { ...ALL, where })).map(({ id }) => id)).to.deep.equal(expected)
       expect(await store.count('tasks', { where })).to.deep.equal({ found: expected.length, isExact: true })
+      const [all] = await store.aggregate('tasks', { where, by: [], of: [], limit: 1 })
+      expect(all?.count).to.equal(expected.length)
       const next = await store.list('tasks', { ...ALL, where, limit: 2, after: [expected[0] ?? ''] })
       expect(next.map(({ id }) => id)).to.deep.equal(expected.filter((id) => id > (expected[0] ?? '')).slice(0, 2))
     }

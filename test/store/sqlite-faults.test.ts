@@ -86,6 +86,7 @@ describe('an engine that fails', () => {
       for (const look of [
         () => store.list('Things', { where, limit: 9 }),
         () => store.count('Things', { where }),
+        () => store.aggregate('Things', { where, by: [], of: [], limit: 1 }),
         () => store.list('things', { where: related, limit: 9 }),
         () => store.lookup({ resource: 'Things', by: 'ownerId', values: ['o'], where: { kind: 'not', of: where } }),
       ]) {

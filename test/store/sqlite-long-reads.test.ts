@@ -107,11 +107,12 @@ describe('long reads of SQLite', () => {
     for (let n = 1; n <= 50; n += 1) {
       await store.create(creation(`t${n}`, { price: 1 }))
       const query = { where: ANY, filter: between(1, 1) }
-      const [listed, counted] = await Promise.all([
+      const [listed, counted, [group]] = await Promise.all([
         store.list('things', { ...query, limit: 100 }, by('a')),
         store.count('things', query, by('b')),
+        store.aggregate('things', { ...query, by: [], of: ['price'], limit: 1 }, by('c')),
       ])
-      expect([listed.length, counted.found]).to.deep.equal([n, n])
+      expect([listed.length, counted.found, group?.count, Number(group?.numbers[0]?.sum)]).to.deep.equal([n, n, n, n])
     }
   })
 

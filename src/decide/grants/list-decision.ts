@@ -1,6 +1,6 @@
 /** The decision about a list: which objects it holds, which fields their rows show, and what a query may name. */
 
-import type { Field, FieldNames, Representation } from '../../resources/resource.ts'
+import { type Field, type FieldNames, isAggregated, type Representation } from '../../resources/resource.ts'
 import { type Condition, meets } from '../conditions/condition.ts'
 import { simplify } from '../conditions/simplify-condition.ts'
 import type { Evidence } from '../evidence.ts'
@@ -68,11 +68,16 @@ export class ListDecision {
     return this.#grants.resource.references !== undefined
   }
 
+  /** Whether `aggregate` and `by` are parameters of a list. Fields that can be filtered by may have these names. */
+  get aggregates(): boolean {
+    return isAggregated(this.#grants.resource)
+  }
+
   /** The queries that a list of this resource accepts under the most generous policy. */
-  get widest(): Pick<ListDecision, 'queryable' | 'shown' | 'refers'> {
+  get widest(): Pick<ListDecision, 'queryable' | 'shown' | 'refers' | 'aggregates'> {
     const { fields } = this.#grants.resource
     const queryable = new Map([...fields].filter(([name, { indexed }]) => indexed || name === 'id'))
-    return { queryable, shown: new Set(fields.keys()), refers: this.refers }
+    return { queryable, shown: new Set(fields.keys()), refers: this.refers, aggregates: this.aggregates }
   }
 
   /** Adds the query's fields to the evidence and, if only the policy refuses the query, the refused fields. */

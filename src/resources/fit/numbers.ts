@@ -1,5 +1,6 @@
 /** The numbers that bounds and steps allow: an interval of doubles, or the multiples of a decimal in it. */
-import { type Decimal, decimalOf, isMultiple, scaled } from '../validate/multiple-of.ts'
+import { type Decimal, decimalOf, scaled } from '../../base/decimal.ts'
+import { isMultiple } from '../validate/multiple-of.ts'
 import { numberAt, type SchemaPart, wantsIntegers } from './parts.ts'
 import type { Taken } from './taken.ts'
 

@@ -3,6 +3,7 @@
  * `multipleOfPrecision` is one tolerance for all numbers: too small for large numbers, and too large for small steps.
  */
 import { _, type FuncKeywordDefinition, str } from 'ajv/dist/2020.js'
+import { decimalOf, scaled } from '../../base/decimal.ts'
 
 export const multipleOf: FuncKeywordDefinition = {
   keyword: 'multipleOf',
@@ -21,22 +22,4 @@ export function isMultiple(value: number, step: number): boolean {
   const [a, b] = [decimalOf(value), decimalOf(step)]
   const exponent = Math.min(a.exponent, b.exponent)
   return scaled(a, exponent) % scaled(b, exponent) === 0n
-}
-
-export interface Decimal {
-  readonly digits: bigint
-  /** As a power of ten. */
-  readonly exponent: number
-}
-
-/** The number as its shortest decimal text says it. */
-export function decimalOf(value: number): Decimal {
-  const [mantissa = '', exponent = '0'] = String(value).split('e')
-  const [whole, fraction = ''] = mantissa.split('.')
-  return { digits: BigInt(`${whole}${fraction}`), exponent: Number(exponent) - fraction.length }
-}
-
-/** The digits as a multiple of another power of ten, which must not be larger than the number's own. */
-export function scaled({ digits, exponent }: Decimal, to: number): bigint {
-  return digits * 10n ** BigInt(exponent - to)
 }

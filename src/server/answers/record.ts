@@ -122,11 +122,13 @@ export function recordOf(request: RequestFacts): DecisionRecord {
   }
 }
 
-function askedBeside({ input, match }: RequestFacts): Pick<DecisionRecord, 'can' | 'parent'> {
-  const can = input?.kind === 'list' ? input.query.can : input?.kind === 'item' && input.can
+function askedBeside({ input, match }: RequestFacts): Pick<DecisionRecord, 'can' | 'parent' | 'aggregate'> {
+  const asked = input?.kind === 'list' ? input.query : input?.kind === 'item' ? input : undefined
+  const aggregate = input?.kind === 'list' ? input.query.aggregates?.asked.map(({ name }) => name) : undefined
+  const beside = { can: asked?.can || undefined, aggregate }
   const parent = match?.kind === 'route' ? match.route.parent : undefined
-  if (!parent || match?.kind !== 'route') return { can: can || undefined }
-  return { can: can || undefined, parent: { resource: parent.resource, objectId: cutName(match.parentId ?? '') } }
+  if (!parent || match?.kind !== 'route') return beside
+  return { ...beside, parent: { resource: parent.resource, objectId: cutName(match.parentId ?? '') } }
 }
 
 /** What a gateway asks about is recorded as its client's request. */

@@ -1,5 +1,5 @@
 /** The checked input of a request: query parameters, body, preconditions, idempotency key. */
-import type { Json } from '../../resources/resource.ts'
+import type { Field, Json } from '../../resources/resource.ts'
 import type { Comparison, SortKey } from '../../store/contract.ts'
 import type { PatchOperation } from '../routes/json-patch.ts'
 
@@ -37,7 +37,22 @@ export interface ListRequest {
   readonly can: boolean
   /** The references whose objects each row shows, as sent. */
   readonly expand?: string | undefined
+  /** Instead of the objects. */
+  readonly aggregates?: Aggregates | undefined
   readonly cursor?: string
+}
+
+export type AggregateFunction = 'sum' | 'min' | 'max' | 'avg'
+
+/** `name`: as it was asked for. */
+export type AskedAggregate =
+  | { readonly name: string; readonly of: 'count' }
+  | { readonly name: string; readonly of: AggregateFunction; readonly field: string }
+
+export interface Aggregates {
+  readonly asked: readonly AskedAggregate[]
+  /** The objects with the same values are a group; none: all objects are one. */
+  readonly by: readonly Field[]
 }
 
 export interface Preconditions {

@@ -12,6 +12,7 @@ import type { Field, Resource } from '../../resources/resource.ts'
 import { decode } from '../../resources/routing/request-target.ts'
 import type { Comparison, SortKey } from '../../store/contract.ts'
 import type { ItemRequest, ListRequest } from './input.ts'
+import { AGGREGATE, BY, fieldsAggregated, readAggregates } from './read-aggregates.ts'
 
 /** Throws Problem invalid-query. A parameter may appear once: clients can't know which of two would count. */
 export function readQuery(query: string): ReadonlyMap<string, string> {
@@ -67,13 +68,20 @@ function splitPair(pair: string): readonly [string, string] {
 const RESERVED: ReadonlySet<string> = new Set(['limit', 'sort', 'fields', 'count', 'cursor', 'can'])
 /** Reserved where a resource has references: others may have a field of this name. */
 const EXPAND = 'expand'
-const RESERVED_WITH_REFERENCES = new Set([...RESERVED, EXPAND])
 
-function reservedFor({ refers }: Pick<ListDecision, 'refers'>): ReadonlySet<string> {
+const RESERVED_WITH_REFERENCES: ReadonlySet<string> = new Set([...RESERVED, EXPAND])
+const OF_AGGREGATES: ReadonlySet<string> = new Set([AGGREGATE, BY])
+const [RESERVED_ALL, RESERVED_BUT_EXPAND] = [
+  RESERVED_WITH_REFERENCES.union(OF_AGGREGATES),
+  RESERVED.union(OF_AGGREGATES),
+]
+
+function reservedFor({ refers, aggregates }: Pick<ListDecision, 'refers' | 'aggregates'>): ReadonlySet<string> {
+  if (aggregates) return refers ? RESERVED_ALL : RESERVED_BUT_EXPAND
   return refers ? RESERVED_WITH_REFERENCES : RESERVED
 }
 
-type Queryable = Pick<ListDecision, 'queryable' | 'shown' | 'refers'>
+type Queryable = Pick<ListDecision, 'queryable' | 'shown' | 'refers' | 'aggregates'>
 type Query = ReadonlyMap<string, string>
 
 /**
@@ -93,11 +101,12 @@ export function readListQuery(parameters: Query, limits: Pick<Limits, 'page'>, d
   }
 }
 
-function namesIn(parameters: Query, decision: Pick<ListDecision, 'refers'>): QueriedFields {
+function namesIn(parameters: Query, decision: Pick<ListDecision, 'refers' | 'aggregates'>): QueriedFields {
   const reserved = reservedFor(decision)
   const filters = [...parameters.keys()].filter((name) => !reserved.has(name)).map(withoutOperator)
   const sorted = parameters.get('sort')?.split(',') ?? []
-  const queried = [...filters, ...sorted.map((key) => key.replace(/^-/, ''))]
+  const aggregated = decision.aggregates ? fieldsAggregated(parameters) : []
+  const queried = [...filters, ...sorted.map((key) => key.replace(/^-/, '')), ...aggregated]
   return { queried, selected: parameters.get('fields')?.split(',') }
 }
 
@@ -124,6 +133,7 @@ function read(parameters: Query, { page }: Pick<Limits, 'page'>, asked: Queryabl
     fields: readFields(parameters.get('fields'), shown),
     counted: readCounted(parameters.get('count')),
     can: readCan(parameters.get('can')),
+    aggregates: asked.aggregates ? readAggregates(parameters, queryable) : undefined,
     expand: asked.refers ? parameters.get(EXPAND) : undefined,
     ...(cursor === undefined ? {} : { cursor }),
   }

@@ -3,8 +3,9 @@
 import type { RouteMethod } from '../../decide/callers-and-routes.ts'
 import type { Limits } from '../../decide/policy.ts'
 import { BATCH_PATH } from '../../resources/built-in/batch.ts'
-import type { Field, Resources, Route } from '../../resources/resource.ts'
+import { type Field, isAggregated, type Resources, type Route } from '../../resources/resource.ts'
 import { parameterOf } from '../../resources/routing/path-parameter.ts'
+import { FUNCTIONS, isNumber } from '../input/read-aggregates.ts'
 import { type Access, fieldsShown } from './access.ts'
 import { type Components, type Part, pascal } from './components.ts'
 import type { ResourceSchemas } from './resource-schemas.ts'
@@ -29,6 +30,9 @@ const CAN = 'Each object tells which actions the caller may do on it, and which 
 
 const EXPAND =
   'References whose objects the answer shows too, under `expanded`: fields, or paths of up to three fields (`a.b.c`).'
+
+const AGGREGATES =
+  'Shows no objects, but `groups`: the number of all that match (`count`), and what is computed of their numbers.'
 
 const IDEMPOTENCY_KEY = 'Makes the request safe to repeat for 24 hours: each repeat gets the first answer.'
 
@@ -125,9 +129,22 @@ function listParameters(routeMethod: RouteMethod, { access, schemas, components 
     canParameter({ components }),
     ...expandParameter(routeMethod, { access }),
     ...(names.length > 0 ? [sorted] : []),
+    ...(isAggregated(routeMethod.resource) ? aggregateParameters(queryable) : []),
     ...(some.size > 0 ? [fields] : []),
     ...queryable.flatMap((field) => filters(field, schemas)),
   ]
+}
+
+function aggregateParameters(queryable: readonly Field[]): readonly Part[] {
+  const numbers = queryable.filter(isNumber).map(({ name }) => name)
+  const ofNumbers = numbers.length === 0 ? '' : `|(?:${FUNCTIONS.join('|')})\\((?:${numbers.join('|')})\\)`
+  const asked = { items: { type: 'string', pattern: `^(?:count${ofNumbers})$` }, maxItems: 10 }
+  const names = queryable.map(({ name }) => name)
+  const by = listOf('by', 'With `aggregate`: the fields whose values make the groups.', {
+    items: { type: 'string', enum: names },
+    maxItems: 3,
+  })
+  return [listOf('aggregate', AGGREGATES, asked), ...(names.length > 0 ? [by] : [])]
 }
 
 function pageParameters(page: Limits['page'], components: Components): readonly Part[] {

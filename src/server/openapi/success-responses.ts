@@ -1,8 +1,9 @@
 /** The successful answers of an operation: 200, 201, 204, 304 and redirects. */
 import { type RouteMethod, routeMethodsOf } from '../../decide/callers-and-routes.ts'
-import type { Operation, Resource, RouteExchange } from '../../resources/resource.ts'
+import { isAggregated, type Operation, type Resource, type RouteExchange } from '../../resources/resource.ts'
 import { redirectStatus, successStatus } from '../../resources/routing/success-status.ts'
 import { EVENT_STREAM } from '../answers/event-stream.ts'
+import { MOST_GROUPS } from '../input/read-aggregates.ts'
 import { type Access, fieldsShown } from './access.ts'
 import { type Part, pascal } from './components.ts'
 import { type Headers, headersPart, joinHeaders } from './headers.ts'
@@ -109,6 +110,7 @@ function listAnswer(routeMethod: RouteMethod, describing: Describing): Reply {
         minimum: 0,
       },
       can: canOfList(resource, describing),
+      ...(isAggregated(resource) && { groups: groupsPart(describing) }),
     },
     required: ['items', 'next'],
     additionalProperties: false,
@@ -121,6 +123,23 @@ function listAnswer(routeMethod: RouteMethod, describing: Describing): Reply {
     headers,
     schema,
   }
+}
+
+const GROUPS =
+  'With `aggregate`, in place of `items`: what was asked for, by its name, of each group. Texts have the digits of numbers that a double would round.'
+
+function groupsPart({ components }: Describing): Part {
+  const number = { type: ['number', 'string', 'null'] }
+  const group = components.add('schemas', 'AggregatedGroup', {
+    type: 'object',
+    properties: {
+      by: { description: 'The values of the group.', type: 'object', additionalProperties: true },
+      count: { type: 'integer', minimum: 0 },
+    },
+    patternProperties: { '^(?:sum|min|max|avg)\\(\\w+\\)$': number },
+    additionalProperties: false,
+  })
+  return { description: GROUPS, type: 'array', maxItems: MOST_GROUPS, items: group }
 }
 
 function readAnswers(routeMethod: RouteMethod, describing: Describing): readonly Reply[] {

@@ -53,7 +53,7 @@ export interface Batches {
 }
 
 export interface Services {
-  readonly store: Pick<Store, 'list' | 'get' | 'count' | 'kept' | 'lookup'>
+  readonly store: Pick<Store, 'list' | 'get' | 'count' | 'aggregate' | 'kept' | 'lookup'>
   readonly unread: Pick<UnreadAnswers, 'refuse'>
   /** The idempotency keys of running requests. */
   readonly inFlight: InFlight

@@ -13,6 +13,7 @@ import { MemberCutter } from '../../store/lists/member-cutter.ts'
 import { sortValue } from '../../store/lists/sort-value.ts'
 import { writtenPage } from '../../store/lists/written-page.ts'
 import type { ItemRequest, ListRequest } from '../input/input.ts'
+import { aggregateObjects } from './aggregate-objects.ts'
 import { lostPageEnd } from './cursor.ts'
 import { isKnown, WrittenJson } from './entity-tag.ts'
 import { type Expanded, expand } from './expand.ts'
@@ -90,14 +91,16 @@ export async function listObjects(
   const { store, unread } = services
   const { name } = request.resource
   const { limit, order, filter } = query
+  const whose = callerKey(request)
+  const reader = { whose, gone: request.gone, mayBegin: () => unread.refuse(whose) }
+  if (query.aggregates)
+    return aggregateObjects(services, request, decision, { filter, aggregates: query.aggregates, reader })
   const selection = { where: decision.where, filter }
   const after = query.cursor === undefined ? undefined : await endOfLastPage(services, request, query, query.cursor)
   const bytes = request.snapshot.limits.answerBytes
   // One extra object shows whether there is a next page.
   const abilities = query.can ? await request.abilities() : undefined
   const marks = abilities ? [...decision.marks, ...abilities.marks] : decision.marks
-  const whose = callerKey(request)
-  const reader = { whose, gone: request.gone, mayBegin: () => unread.refuse(whose) }
   const page = { ...selection, marks, order, limit: limit + 1, bytes, ...(after && { after }) }
   const found = await store.list(name, page, reader)
   const shown = decision.rowFields(query.fields)

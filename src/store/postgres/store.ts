@@ -13,6 +13,8 @@ import {
 import { USERS } from '../../decide/policy.ts'
 import type { StoredObject } from '../../resources/object.ts'
 import type {
+  AggregatedGroup,
+  AggregateQuery,
   Counted,
   CreateOptions,
   DeleteOptions,
@@ -24,7 +26,7 @@ import type {
   Store,
   WriteOptions,
 } from '../contract.ts'
-import { ReadTooLong, ReplayTaken, StaleObject, UniqueTaken } from '../errors.ts'
+import { DamagedObject, ReadTooLong, ReplayTaken, StaleObject, UniqueTaken } from '../errors.ts'
 import { JsonRow } from '../lists/json-row.ts'
 import type { ReadBounds } from '../lists/read-bounds.ts'
 import { Turns } from '../lists/turns.ts'
@@ -43,9 +45,17 @@ import type { Gathered } from './connections/gathered.ts'
 import { type StoreWrite, single } from './connections/sending.ts'
 import { SharedCreates } from './create-together.ts'
 import { DIALECT } from './dialect.ts'
-import { answering } from './failures.ts'
+import { answering, isOfData } from './failures.ts'
 import { lookupIn, type QueriedTable, type QueriedTableOf, statement } from './query/condition.ts'
-import { canMisplace, countStatement, listStatement, unindexedOrderSql, wholeOrderSql } from './query/lists.ts'
+import {
+  aggregateStatement,
+  canMisplace,
+  countStatement,
+  groupOf,
+  listStatement,
+  unindexedOrderSql,
+  wholeOrderSql,
+} from './query/lists.ts'
 import { gatheredPage, KeptPages, pageStatement, readPage } from './query/pages.ts'
 import { decodeText, encodeText } from './stored-text.ts'
 import { type Beside, createdOf, type KeptReplay, type ObjectTable, unchangedSql } from './table.ts'
@@ -169,6 +179,14 @@ export class PostgresStore implements Store {
       if (error instanceof ReadTooLong) return { found: 0, isExact: false }
       throw error
     }
+  }
+
+  async aggregate(resource: string, query: AggregateQuery, by?: ReadBy): Promise<readonly AggregatedGroup[]> {
+    const asked = aggregateStatement(query, this.#queriedOf(resource), this.#queriedOf)
+    const rows = await this.#long(asked, by).catch((error: Error) => {
+      throw isOfData(error.cause) ? new DamagedObject(`a document of \`${resource}\``) : error
+    })
+    return rows.map((row) => groupOf(row, query.by.length, query.of.length))
   }
 
   #long(asked: Statement, by?: ReadBy, ms = this.#engine.bounds.listMs): Promise<readonly Row[]> {

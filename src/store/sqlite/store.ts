@@ -12,6 +12,8 @@ import {
 import { USERS } from '../../decide/policy.ts'
 import type { StoredObject } from '../../resources/object.ts'
 import type {
+  AggregatedGroup,
+  AggregateQuery,
   Counted,
   CreateOptions,
   DeleteOptions,
@@ -79,7 +81,7 @@ const AFTER_FAILURE_MS = 3000
 /** In a server, a thread writes, and reads that take long go on beside the thread that answers requests. */
 interface Threaded {
   readonly writes: Remote<ObjectWrites>
-  readonly long: Pick<Store, 'list' | 'count'>
+  readonly long: Pick<Store, 'list' | 'count' | 'aggregate'>
   readonly close: () => Promise<void>
 }
 
@@ -126,6 +128,14 @@ export class SqliteStore implements Store {
     if (!this.#threaded) return answering(() => lists.countAtLeast(query, { ms: countMs }))
     const found = answering(() => unlessPast(() => lists.count(query, { ms: hereMs })))
     return found === undefined ? this.#threaded.long.count(resource, query, by) : { found, isExact: true }
+  }
+
+  async aggregate(resource: string, query: AggregateQuery, by?: ReadBy): Promise<readonly AggregatedGroup[]> {
+    const { lists } = tableOf(this.#engine, resource)
+    const { hereMs, listMs } = this.#engine.bounds
+    if (!this.#threaded) return answering(() => lists.aggregate(query, { ms: listMs }))
+    const found = answering(() => unlessPast(() => lists.aggregate(query, { ms: hereMs })))
+    return found ?? this.#threaded.long.aggregate(resource, query, by)
   }
 
   lookup(lookup: Lookup): boolean {

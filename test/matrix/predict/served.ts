@@ -165,7 +165,9 @@ function inputOf({ routeMethod, body }: Served): Input {
   }
 }
 
-function storeOf(objects: Objects): Pick<Store, 'get' | 'list' | 'count' | 'kept' | 'lookup' | 'inOneReadTransaction'> {
+function storeOf(
+  objects: Objects,
+): Pick<Store, 'get' | 'list' | 'count' | 'aggregate' | 'kept' | 'lookup' | 'inOneReadTransaction'> {
   const of = (resource: Resource['name']) => [...(objects.get(resource)?.values() ?? [])].map(storedOf)
   const related = lookUpIn((resource) => of(resource).map(represent))
   return {
@@ -178,6 +180,7 @@ function storeOf(objects: Objects): Pick<Store, 'get' | 'list' | 'count' | 'kept
     lookup: async (lookup) => related(lookup),
     inOneReadTransaction: (work) => work(),
     count: async () => ({ found: 0, isExact: true }),
+    aggregate: async () => [],
     kept: async () => undefined,
   }
 }

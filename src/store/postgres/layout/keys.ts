@@ -6,7 +6,7 @@ import { instantOf } from '../../../base/time.ts'
 import { type Document, isScalar, type Scalar } from '../../../resources/object.ts'
 import type { Json } from '../../../resources/resource.ts'
 import type { SortValue } from '../../contract.ts'
-import { encodeText, HASH_LENGTH, indexedText, LONGEST_BYTES } from '../stored-text.ts'
+import { decodeText, encodeText, HASH_LENGTH, indexedText, LONGEST_BYTES } from '../stored-text.ts'
 
 /** The first character of a key. */
 export const KIND = { number: '1', text: '2', no: '3', yes: '4', list: '5', end: '6' } as const
@@ -59,6 +59,21 @@ function sortableNumber(value: number): string {
   const bits = bytes.getBigUint64(0)
   const sortable = value < 0 ? ~bits & 0xffff_ffff_ffff_ffffn : bits | 0x8000_0000_0000_0000n
   return sortable.toString(16).padStart(16, '0')
+}
+
+/** The value that has the key; a long text has none that tells it. */
+export function valueOfKey(key: string): Scalar {
+  const rest = key.slice(1)
+  if (key[0] === KIND.text) return decodeText(rest)
+  return key[0] === KIND.number ? numberOfKey(rest) : key[0] === KIND.yes
+}
+
+function numberOfKey(digits: string): number {
+  const sortable = BigInt(`0x${digits}`)
+  const isNegative = sortable < 0x8000_0000_0000_0000n
+  const bytes = new DataView(new ArrayBuffer(8))
+  bytes.setBigUint64(0, isNegative ? ~sortable & 0xffff_ffff_ffff_ffffn : sortable & 0x7fff_ffff_ffff_ffffn)
+  return bytes.getFloat64(0)
 }
 
 export interface ObjectKeys {

@@ -3,11 +3,24 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { type Condition, SERVER_FIELDS } from '../../../decide/conditions/condition.ts'
 import { simplify } from '../../../decide/conditions/simplify-condition.ts'
 import type { Scalar } from '../../../resources/object.ts'
-import type { Comparison, Counted, ListedObject, ObjectQuery, SortKey, SortValue } from '../../contract.ts'
+import type { FieldType } from '../../../resources/resource.ts'
+import {
+  type AggregatedGroup,
+  type AggregateQuery,
+  type Comparison,
+  type Counted,
+  type ListedObject,
+  LONGEST_GROUPED,
+  type NumbersFound,
+  type ObjectQuery,
+  type SortKey,
+  type SortValue,
+} from '../../contract.ts'
 import { JsonRow } from '../../lists/json-row.ts'
 import { type Bound, BY_ID, type Segment, segmentsAfter, simplifySelection } from '../../lists/selection.ts'
 import { conditionSql, findDrivers, looksUp } from '../../sql/condition.ts'
-import { comparableField, instant } from '../layout/schema.ts'
+import type { Row } from '../../sql/statement.ts'
+import { comparableField, instant, LIST_MARK } from '../layout/schema.ts'
 import type { SharedReads } from '../shared-reads.ts'
 import type { StatementRunner } from '../statements.ts'
 import {
@@ -123,19 +136,40 @@ export class ObjectLists {
   }
 
   #count(selection: Selection, counted: '*' | typeof FOUND): number {
+    return this.#overAll(selection, (where) => {
+      this.#work.found = 0
+      return this.#number((scope) => `select count(${counted}) from ${scope.source} where ${where(scope)}`)
+    })
+  }
+
+  /** Throws PastBound. */
+  aggregate({ by, of, limit, ...selection }: AggregateQuery, bound: WorkBound): readonly AggregatedGroup[] {
+    const read = (where: (scope: TableScope) => string) =>
+      this.#options.statements.rows(
+        this.#written((scope) => {
+          const groups = by.map(({ name, type }) => groupedSql(type, orderedBy({ field: name, by: 'value' }, scope)))
+          const numbers = of.map((field) => `sallyport_numbers(${orderedBy({ field, by: 'value' }, scope)})`)
+          const grouped = by.length === 0 ? '' : ` group by ${by.map((_, at) => at + 1).join()}`
+          const selected = [...groups, 'count(*)', ...numbers].join()
+          return `select ${selected} from ${scope.source} where ${where(scope)}${grouped} limit ${scope.bind(limit)} + 0`
+        }),
+      )
+    return this.#work.within(bound, () => this.#overAll(selection, read)).map((row) => groupOf(row, by.length))
+  }
+
+  /** Reads something of all objects of a list. */
+  #overAll<T>(selection: Selection, read: (where: (scope: TableScope) => string) => T): T {
     this.#work.step()
     const selected = this.#select(selection)
-    const count = (driver: Condition | undefined) => {
-      this.#work.found = 0
-      return this.#number((scope) => {
+    const by = (driver: Condition | undefined) =>
+      read((scope) => {
         const where = this.#selectedSql(selected, driver, { ...scope, plain: driver !== undefined })
-        return `select count(${counted}) from ${scope.source} where ${stepOfRow(scope.alias)} and ${where}`
+        return `${stepOfRow(scope.alias)} and ${where}`
       })
-    }
     return this.#options.damage.naming(() => {
       // Without a filter, which may find few objects by itself, nothing is faster than a driver.
       const [usual] = selection.filter?.length ? [] : selected.drivers
-      return this.#unlessLong(selected, this.#driverOf(selected) ?? usual, count)
+      return this.#unlessLong(selected, this.#driverOf(selected) ?? usual, by)
     })
   }
 
@@ -274,6 +308,31 @@ function isFewSorted({ condition, filter }: Selected, driver: Condition | undefi
 
 function listed([id, createdAt, updatedAt, text, ...marks]: ListedRow): ListedObject {
   return new JsonRow(id, createdAt, updatedAt, text ?? '', marks.map(Boolean))
+}
+
+// Groups of objects, and what is computed of their numbers.
+
+/** Stands for texts that are too long: no value is like it. */
+const TOO_LONG = "x'03'"
+
+/** A value of the type; NULL for another one. */
+function groupedSql(type: FieldType, value: string): string {
+  if (type === 'string')
+    return `case when typeof(${value}) = 'text' then
+      case when octet_length(${value}) <= ${LONGEST_GROUPED} then ${value} else ${TOO_LONG} end end`
+  // A list has a mark of its own.
+  if (type === 'boolean') return `case when typeof(${value}) = 'blob' and ${value} < ${LIST_MARK} then ${value} end`
+  return `case when typeof(${value}) = 'real' then ${value} end`
+}
+
+function groupOf(row: Row, groups: number): AggregatedGroup {
+  const found = row.slice(0, groups)
+  return {
+    values: found.map((value) => (value instanceof Uint8Array ? value[0] === 1 : (value as Scalar | null))),
+    isCut: found.some((value) => value instanceof Uint8Array && value[0] === 3),
+    count: Number(row[groups]),
+    numbers: row.slice(groups + 1).map((text) => JSON.parse(String(text)) as NumbersFound),
+  }
 }
 
 // By what a list is sorted, where its next page begins, and a client's comparisons, for SQLite.

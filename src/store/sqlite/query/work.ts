@@ -3,6 +3,7 @@
  * statement. SQLite's driver has no other way to end one.
  */
 import type { DatabaseSync } from 'node:sqlite'
+import { NumbersSeen } from '../../lists/numbers-seen.ts'
 
 /** A call takes longer than a row of an index, so one row of so many makes as many steps at once. */
 const AT_ONCE = 16
@@ -55,6 +56,12 @@ class BoundedWork {
 
   constructor(database: DatabaseSync) {
     database.function('sallyport_step', (steps) => this.step(Number(steps)))
+    database.aggregate('sallyport_numbers', {
+      // The types of Node say that such a state is a value of SQL; it may be anything.
+      start: () => new NumbersSeen() as never,
+      step: (seen, value) => (seen as unknown as NumbersSeen).add(value) as never,
+      result: (seen) => JSON.stringify((seen as unknown as NumbersSeen).found),
+    })
     database.function('sallyport_found', () => {
       this.found += 1
       return 1

@@ -3,7 +3,7 @@
  * nothing to read for a minute. Callers take turns, and none has more than one thread at a time.
  */
 import { UnderWay } from '../../../base/under-way.ts'
-import type { Counted, ListedObject, ObjectQuery, ReadBy } from '../../contract.ts'
+import type { AggregatedGroup, AggregateQuery, Counted, ListedObject, ObjectQuery, ReadBy } from '../../contract.ts'
 import { TooManyReads } from '../../errors.ts'
 import { JsonRow } from '../../lists/json-row.ts'
 import type { ReadBounds } from '../../lists/read-bounds.ts'
@@ -49,6 +49,11 @@ export class LongReads {
   /** Throws what `list` throws. */
   count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>, by: ReadBy | undefined): Promise<Counted> {
     return this.#ask(by, (thread, stop) => thread.count(stop, resource, query))
+  }
+
+  /** Throws what `list` throws. */
+  aggregate(resource: string, query: AggregateQuery, by: ReadBy | undefined): Promise<readonly AggregatedGroup[]> {
+    return this.#ask(by, (thread, stop) => thread.aggregate(stop, resource, query))
   }
 
   async close(): Promise<void> {

@@ -6,7 +6,7 @@
 import '../../../base/node-24.ts'
 import { parentPort, workerData } from 'node:worker_threads'
 import { giveWay } from '../../../base/thread-priority.ts'
-import type { ObjectQuery } from '../../contract.ts'
+import type { AggregateQuery, ObjectQuery } from '../../contract.ts'
 import { StoreUnavailable } from '../../errors.ts'
 import type { JsonRow } from '../../lists/json-row.ts'
 import { READ_BOUNDS } from '../../lists/read-bounds.ts'
@@ -88,6 +88,8 @@ function readsOf({ engine, opened: { store } }: Assembled) {
     },
     count: (stop: Int32Array, resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>) =>
       until(stop, () => store.count(resource, query)),
+    aggregate: (stop: Int32Array, resource: string, query: AggregateQuery) =>
+      until(stop, () => store.aggregate(resource, query)),
   }
 }
 

@@ -5,19 +5,23 @@
 import { type Lookup, lookUpIn, meets } from '../../../decide/conditions/condition.ts'
 import type { Permit } from '../../../decide/permits/permit.ts'
 import { createdObject, updatedObject } from '../../../decide/permits/permit.ts'
-import { documentPart, represent, type StoredObject } from '../../../resources/object.ts'
+import { documentPart, isScalar, represent, type StoredObject } from '../../../resources/object.ts'
 import type { Representation, Resources } from '../../../resources/resource.ts'
-import type {
-  Counted,
-  DeleteOptions,
-  ListedObject,
-  ObjectQuery,
-  SortValue,
-  Store,
-  WriteOptions,
+import {
+  type AggregatedGroup,
+  type AggregateQuery,
+  type Counted,
+  type DeleteOptions,
+  type ListedObject,
+  LONGEST_GROUPED,
+  type ObjectQuery,
+  type SortValue,
+  type Store,
+  type WriteOptions,
 } from '../../../store/contract.ts'
 import { togetherName, UniqueTaken } from '../../../store/errors.ts'
 import { JsonRow } from '../../../store/lists/json-row.ts'
+import { NumbersSeen } from '../../../store/lists/numbers-seen.ts'
 import { compareSortValues, fitsComparison, sortValue } from '../../../store/lists/sort-value.ts'
 import type { PlacedObject } from '../fixture/wanted-object.ts'
 
@@ -67,6 +71,22 @@ export class MemoryStore implements Store {
 
   async count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>): Promise<Counted> {
     return { found: this.#selected(resource, query).length, isExact: true }
+  }
+
+  async aggregate(resource: string, { by, of, limit, ...query }: AggregateQuery): Promise<readonly AggregatedGroup[]> {
+    const valuesOf = (object: Representation) =>
+      by.map(({ name, type }) => {
+        const value = sortValue({ field: name, by: 'value' }, object)
+        return isScalar(value) && typeof value === (type === 'integer' ? 'number' : type) ? value : null
+      })
+    const groups = Map.groupBy(this.#selected(resource, query), (object) => JSON.stringify(valuesOf(object)))
+    if (by.length === 0 && groups.size === 0) groups.set('[]', [])
+    return [...groups].slice(0, limit).map(([values, objects]) => ({
+      values: JSON.parse(values),
+      isCut: valuesOf(objects[0] ?? {}).some((one) => Buffer.byteLength(String(one)) > LONGEST_GROUPED),
+      count: objects.length,
+      numbers: of.map((field) => objects.reduce((seen, one) => seen.add(one[field]), new NumbersSeen()).found),
+    }))
   }
 
   lookup(lookup: Lookup): boolean {
