@@ -13,8 +13,8 @@ export interface Recorder {
    * RecordRefused if the answer requires its record.
    */
   note(record: DecisionRecord, masks: Masks): void | Promise<void>
-  /** Takes the record of a write, and its line, which was committed together with it. */
-  committed(record: DecisionRecord, line: string): void
+  /** Takes the record of a write, and its line, which was committed together with it; `masks`: those in the line. */
+  committed(record: DecisionRecord, line: string, masks: Masks): void
 }
 
 /** A required record can't be written, so the request is refused. */
@@ -74,8 +74,8 @@ export function observedRecorder(recorder: Recorder, observe: (record: DecisionR
       await recorder.note(record, masks)
       observe(record)
     },
-    committed(record, line) {
-      recorder.committed(record, line)
+    committed(record, line, masks) {
+      recorder.committed(record, line, masks)
       observe(record)
     },
   }

@@ -156,7 +156,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     closing.push(() => telemetry?.close())
     const tracing = telemetry?.tracing
     const database = tracing?.database(opened, config.database.engine) ?? opened
-    const { store, seeding, outbox, directory, attempts, migrations } = database
+    const { store, seeding, outbox, directory, attempts, migrations, transactions } = database
     await fitData(config, { store: migrations, resources, policy, now, log })
     await (config.demo ? claimForDemo(seeding, directory, resources) : claimForProduction(seeding))
     const identity = await openIdentity({ config, directory, now, log, tokens: verifier })
@@ -238,6 +238,8 @@ export async function startApp(options: AppOptions): Promise<App> {
       tracing,
       now,
       verifier: identity.verifier,
+      verifierOn: identity.verifierOn,
+      transactions,
       rateLimiter: createRateLimiter(limiter, identity.verifier),
       clientAddress: createClientAddress(config.trustProxy),
       cors: createCors(config.cors),

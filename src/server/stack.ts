@@ -1,10 +1,13 @@
 /** The path of one request: Koa middleware in this order, one stage a file (src/server/stages/). */
 import Koa from 'koa'
+import { Queues } from '../base/queues.ts'
 import type { LogShares } from '../decision-log/log-shares.ts'
 import type { TokenVerifier } from '../identity/caller.ts'
 import type { Resources } from '../resources/resource.ts'
-import type { Store } from '../store/contract.ts'
+import type { Store, Transactions } from '../store/contract.ts'
+import type { Directory } from '../store/directory.ts'
 import { readForwarded, recognizeGateway } from './authzen/forward.ts'
+import { holding } from './batch/hold-requests.ts'
 import type { ClientAddress } from './http/client-address.ts'
 import { type AskInMemory, inMemory } from './http/in-memory.ts'
 import type { PolicyChannel } from './policy-changes/follow-versions.ts'
@@ -25,6 +28,10 @@ export interface StackParts extends AnswerParts {
   readonly store: Store
   readonly services: Omit<Services, 'batches'>
   readonly verifier: TokenVerifier
+  /** The same verifier, which asks this directory. */
+  readonly verifierOn?: (directory: Directory) => TokenVerifier
+  /** For atomic batches. */
+  readonly transactions?: Transactions | undefined
   readonly rateLimiter: RateLimiter
   readonly logShares: LogShares
   readonly clientAddress: ClientAddress
@@ -63,12 +70,26 @@ export function useStages(app: Koa, parts: StackParts): void {
 
 /** The requests of batches go through the same stages. The routes of the server itself, batches too, are none of theirs. */
 function batchesOf(parts: StackParts): Batches {
+  const { transactions, verifierOn } = parts
   let ask: AskInMemory | undefined
+  /** One caller has one transaction at a time: others wait behind each for a second at most. */
+  const queues = new Queues()
   return {
     ask: (...asked) => {
       ask ??= askParts(parts)
       return ask(...asked)
     },
+    atomically:
+      transactions && verifierOn
+        ? (whose, work) =>
+            queues.run(whose, () =>
+              holding(transactions, parts, ({ store, directory, keep }, held) => {
+                const services = { ...parts.services, store }
+                const inside = { ...parts, ...held, store, services, verifier: verifierOn(directory) }
+                return work({ ask: askParts(inside), keep })
+              }),
+            )
+        : undefined,
   }
 }
 

@@ -281,6 +281,23 @@ export interface OpenedStore {
   readonly directory: Directory
   readonly attempts: Attempts
   readonly migrations: Migrations
+  /** Undefined for a database that has one connection, in memory. */
+  readonly transactions?: Transactions | undefined
+}
+
+/** What a transaction has of the database. Its reads see its writes, and nobody else does before it commits. */
+export interface OpenTransaction extends Pick<OpenedStore, 'store' | 'directory' | 'outbox'> {
+  /** Keeps an object under an idempotency key, as a create does. Throws ReplayTaken. */
+  keep(replay: Replay, object: StoredObject): Promise<void>
+}
+
+/** Several requests commit together. The writes of others wait meanwhile, and so do other transactions. */
+export interface Transactions {
+  /**
+   * Commits when `work` resolves: durable when it returns. Nothing is stored if `work` throws, and after
+   * TransactionTooLong. Throws what `work` throws, TransactionTooLong, and StoreUnavailable.
+   */
+  run<T>(work: (open: OpenTransaction) => Promise<T>): Promise<T>
 }
 
 /** The module of an engine, a folder of src/store/; loaded when it is needed. */

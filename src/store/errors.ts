@@ -54,6 +54,13 @@ export class DamagedObject extends StoreError {
   }
 }
 
+/** Others wait for the transaction, so it was undone. */
+export class TransactionTooLong extends StoreError {
+  constructor() {
+    super('the transaction took too long')
+  }
+}
+
 /** The engine can't answer: closed, locked, full, unreachable. */
 export class StoreUnavailable extends StoreError {
   constructor(cause: unknown) {

@@ -152,6 +152,27 @@ const anyShape: fc.Arbitrary<Shape> = fc.oneof(
 
 export const anyRequests = fc.array(anyShape, { minLength: 1, maxLength: 8 })
 
+/** A project, a task in it, and so on; then changes of them, all of which can be done. */
+export const anyRequestsThatFit: fc.Arbitrary<readonly Shape[]> = fc
+  .tuple(
+    fc.integer({ min: 1, max: 5 }),
+    fc.array(fc.tuple(anyPlace, anyPlace, fc.constantFrom('PUT', 'PATCH', 'GET')), { maxLength: 4 }),
+  )
+  .map(([pairs, changes]) => [
+    ...Array.from({ length: pairs }, (): readonly Shape[] => [
+      (at, ownerId) => make(at, 'projects', { ownerId }),
+      (at, ownerId) => make(at, 'tasks', { ownerId, projectId: { $ref: `r${at - 1}.id` } }),
+    ]).flat(),
+    ...changes.map(
+      ([object, to, method]): Shape =>
+        (at, ownerId) => {
+          const [one, other] = [object, to].map((place) => `r${2 * (place % pairs) + 1}.id`)
+          const body = { ownerId, parentId: { $ref: other } }
+          return { id: `r${at}`, method, path: `/tasks/{${one}}`, ...(method !== 'GET' && { body }) }
+        },
+    ),
+  ])
+
 export function partsOf(shapes: readonly Shape[], owner: string): readonly Part[] {
   return shapes.map((shape, at) => shape(at, owner))
 }

@@ -136,7 +136,7 @@ describe('the batch of docs/batches.md', () => {
   it('is answered as the page says', async () => {
     const page = readFileSync(new URL('../../docs/batches.md', import.meta.url), 'utf8')
     const rule = /^ +(p, member, system\/batch, .*)$/m.exec(page)?.[1] ?? ''
-    const body = /^```json\n(\{ "requests".*?)^```/ms.exec(page)?.[1] ?? ''
+    const [body = '', all = ''] = [...page.matchAll(/^```json\n(\{.*?)^```/gms)].map(([, text]) => text)
     const shipped = readFileSync(new URL('../../policies/policy.csv', import.meta.url), 'utf8')
     const server = await startTestServer({ files: { 'policies/policy.csv': withRules(shipped, rule) } })
     try {
@@ -145,6 +145,8 @@ describe('the batch of docs/batches.md', () => {
       const [order, note, place] = answer.body.responses
       expect([order.status, note.status, place.status]).to.deep.equal([201, 201, 200])
       expect([note.body.body, place.body.status]).to.deep.equal([order.body.id, 'placed'])
+      const atomic = await server.ask('POST', '/batch', { token, body: JSON.parse(all) })
+      expect(atomic.body.responses.map(({ status }: PartAnswer) => status)).to.deep.equal([201, 201])
     } finally {
       await server.stop()
     }

@@ -1,6 +1,7 @@
 /** What a batch must not become: a way around limits, headers and routes, or more work than its requests alone. */
 import { expect } from 'chai'
 import type { Authentication } from '../../src/identity/caller.ts'
+import { ENGINES } from '../data/each-engine.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { BATCHING, type Part, type PartAnswer, sendBatch } from './batch-world.ts'
 
@@ -170,6 +171,34 @@ describe('a hostile batch', () => {
     ])
     expect(answers.map(({ status, body }) => `${status} ${body.code}`)).to.deep.equal(
       answers.map(() => '424 failed-dependency'),
+    )
+  })
+
+  it('that waits for ever within a transaction is undone in two seconds, and others write on', async () => {
+    await Promise.all(
+      ENGINES.map(async ([engine, startOn]) => {
+        let left = Number.POSITIVE_INFINITY
+        const verify = (): Authentication | Promise<Authentication> => {
+          left -= 1
+          if (left === 0) return new Promise(() => undefined)
+          return { kind: 'caller', caller: { id: 'alice', roles: ['member'], claims: {} } }
+        }
+        const on = await startOn({ files: BATCHING, verifier: { verify } })
+        try {
+          left = 4
+          const requests = [remark('a', 'x'), remark('b', 'x'), remark('c', 'x')]
+          const begun = performance.now()
+          const { status, body } = await sendBatch(on.server, 'any', requests, { atomic: true })
+          expect([engine, status, body.code]).to.deep.equal([engine, 503, 'batch-ended'])
+          expect(performance.now() - begun).to.be.within(1500, 4000)
+          const { items } = (await on.server.ask('GET', '/remarks', { token: 'any' })).body
+          expect(items).to.deep.equal([])
+          const made = await on.server.ask('POST', '/remarks', { token: 'any', body: requests[0]?.body })
+          expect(made.status).to.equal(201)
+        } finally {
+          await on.stop()
+        }
+      }),
     )
   })
 })

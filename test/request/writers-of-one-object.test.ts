@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
-import { Queues } from '../../src/server/routes/router.ts'
+import { Queues } from '../../src/base/queues.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
 const WRITERS = 24

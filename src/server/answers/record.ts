@@ -35,7 +35,7 @@ export function settleRecord(
   state: Writable<RequestState>,
 ): void | Promise<void> {
   if (state.committed) {
-    recorder.committed(state.committed.unmasked, state.committed.line)
+    recorder.committed(state.committed.unmasked, state.committed.line, state.masks)
     return
   }
   const noted = recorder.note(recordOf(state), state.masks)

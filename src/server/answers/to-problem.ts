@@ -16,6 +16,7 @@ import {
   StoreUnavailable,
   TooManyPeople,
   TooManyReads,
+  TransactionTooLong,
   UniqueTaken,
 } from '../../store/errors.ts'
 import { tooManyUnderWay } from '../slices.ts'
@@ -69,6 +70,15 @@ export function problemOf(error: unknown, caller: Caller | undefined): Problem {
   if (error instanceof ReadTooLong) {
     const detail = 'Too many objects would have to be looked at; ask for less, or tell the operator of this server.'
     return new Problem('read-too-long', detail, { cause: error, headers: { 'Retry-After': '60' } })
+  }
+  if (error instanceof TransactionTooLong) {
+    return new Problem(
+      'batch-ended',
+      'The batch took too long, so nothing of it was done; send fewer requests in it.',
+      {
+        headers: { 'Retry-After': '1' },
+      },
+    )
   }
   if (error instanceof TooManyReads) return tooManyUnderWay('long lists and counts')
   if (error instanceof RecordRefused) {

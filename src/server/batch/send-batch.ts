@@ -4,20 +4,29 @@
  */
 import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import type { ProblemCode } from '../../base/problems/catalogue.ts'
 import { Problem } from '../../base/problems/problem.ts'
+import { callerKey } from '../../decide/caller.ts'
+import type { StoredObject } from '../../resources/object.ts'
 import type { Json } from '../../resources/resource.ts'
+import { PROBLEM_TYPE, problemDocument } from '../answers/to-problem.ts'
 import type { AskInMemory, InMemoryAnswer, InMemoryRequest, OuterRequest } from '../http/in-memory.ts'
+import { claimOf, once } from '../idempotency/idempotency-key.ts'
 import { WrittenJson } from '../routes/entity-tag.ts'
 import type { HandledRequest, Outcome, Services } from '../routes/handler.ts'
 import { readIdempotencyKey } from '../stages/validate.ts'
 import { type BatchPart, type BatchRequest, EarlierValues, refuseBatch, refuseFaulty } from './batch-parts.ts'
+import { PartFailed } from './hold-requests.ts'
 
 /** As long as a request may take to arrive. */
 const LONGEST_MS = 30_000
 
-/** Throws Problem invalid-body and invalid-idempotency-key, and the reason why the client is gone. */
+/** Others wait with their writes. */
+const LONGEST_ATOMIC_MS = 1000
+
+/** Throws Problem, for an atomic batch also that of its request that failed, and the reason why the client is gone. */
 export async function sendBatch(
-  { batches }: Services,
+  services: Services,
   request: HandledRequest,
   body: Readonly<Record<string, Json>>,
 ): Promise<Outcome> {
@@ -27,34 +36,98 @@ export async function sendBatch(
   const batch = body as unknown as BatchRequest
   refuseFaulty(batch)
   const key = readIdempotencyKey(request.received().req)
-  if (key !== undefined && !caller) {
-    throw new Problem('invalid-idempotency-key', 'An idempotency key needs a caller; send credentials.')
+  const claim = claimOf(key, { caller, route: route.path, body })
+  if (batch.atomic) return sendAtomic(services, request, batch, claim)
+  const running = new RunningBatch(request, { key, ms: LONGEST_MS })
+  for (const part of batch.requests) await running.ask(part, services.batches.ask)
+  return answered(running.answer)
+}
+
+function answered(body: WrittenJson, headers: Outcome['headers'] = {}): Outcome {
+  return { status: 200, headers: { 'Cache-Control': 'no-store', ...headers }, body }
+}
+
+// All or none.
+
+function sendAtomic(
+  services: Services,
+  request: HandledRequest,
+  { requests }: BatchRequest,
+  claim: ReturnType<typeof claimOf>,
+): Promise<Outcome> {
+  const create = () => sendTogether(services.batches, request, requests, claim)
+  if (!claim) return create()
+  return once(services, claim, { create, replay: async ({ object }) => replayed(object) })
+}
+
+async function sendTogether(
+  { ask, atomically }: Services['batches'],
+  request: HandledRequest,
+  requests: readonly BatchPart[],
+  claim: ReturnType<typeof claimOf>,
+): Promise<Outcome> {
+  if (!atomically) return refuseBatch([NO_TRANSACTIONS])
+  const running = new RunningBatch(request, { key: undefined, ms: LONGEST_ATOMIC_MS })
+  try {
+    await atomically(callerKey(request), async (inside) => {
+      running.begin()
+      for (const part of requests) {
+        if ((await running.ask(part, inside.ask)).status >= 400) throw new PartFailed()
+      }
+      if (claim) await inside.keep(claim, running.kept())
+    })
+  } catch (error) {
+    if (!(error instanceof PartFailed)) throw error
+    throw await running.undo(requests, ask)
   }
-  if (batch.atomic) {
-    const detail = 'is not possible yet: send `false`, or each request by itself'
-    refuseBatch([{ pointer: '/atomic', detail, code: 'atomic' }])
-  }
-  const running = new RunningBatch(request, key)
-  for (const part of batch.requests) await running.ask(part, batches.ask)
-  return { status: 200, headers: { 'Cache-Control': 'no-store' }, body: running.answer }
+  return answered(running.answer)
+}
+
+const NO_TRANSACTIONS = {
+  pointer: '/atomic',
+  detail: 'is not possible here: send `false`, or each request by itself',
+  code: 'atomic',
+}
+
+/** What a caller may read can change, so no body is kept. */
+function replayed({ document }: StoredObject): Outcome {
+  return answered(new WrittenJson(JSON.stringify(document)), { 'Idempotency-Replayed': 'true' })
+}
+
+const KEPT_HEADERS = ['Location', 'ETag']
+
+/** Headers of the answer to a failed request that are the answer's to the batch too. */
+const PASSED_ON = ['Retry-After', 'WWW-Authenticate']
+
+type PartAnswer = InMemoryAnswer & { readonly method: string }
+
+interface BatchBounds {
+  /** The idempotency key of each POST that has no key. */
+  readonly key: string | undefined
+  readonly ms: number
 }
 
 class RunningBatch {
   readonly #request: HandledRequest
-  readonly #key: string | undefined
+  readonly #bounds: BatchBounds
   readonly #outer: OuterRequest
   readonly #carried: Readonly<Record<string, string>>
-  readonly #until = performance.now() + LONGEST_MS
-  readonly #answers = new Map<string, InMemoryAnswer & { readonly method: string }>()
+  #begun = performance.now()
+  readonly #answers = new Map<string, PartAnswer>()
   readonly #values = new EarlierValues(this.#answers)
   #bytes = 0
 
-  constructor(request: HandledRequest, key: string | undefined) {
+  constructor(request: HandledRequest, bounds: BatchBounds) {
     const { requestId, req, res } = request.received()
     this.#request = request
-    this.#key = key
+    this.#bounds = bounds
     this.#carried = carried(req.headers)
     this.#outer = { remoteAddress: req.socket.remoteAddress, within: res, batch: requestId }
+  }
+
+  /** From now on its time counts: it may have waited for others. */
+  begin(): void {
+    this.#begun = performance.now()
   }
 
   async ask(part: BatchPart, ask: AskInMemory): Promise<InMemoryAnswer> {
@@ -64,11 +137,45 @@ class RunningBatch {
     const asked = this.#requestOf(part)
     const answer =
       asked instanceof Problem
-        ? await ask({ method, path: '', headers: this.#carried }, { ...this.#outer, refusal: asked })
+        ? await this.#refuse(part, asked, ask)
         : await ask({ ...asked, headers: { ...asked.headers, ...this.#carried } }, this.#outer)
     this.#bytes += Buffer.byteLength(answer.text)
     this.#answers.set(part.id, { ...answer, method })
     return answer
+  }
+
+  #refuse({ method }: BatchPart, refusal: Problem, ask: AskInMemory): Promise<InMemoryAnswer> {
+    return ask({ method, path: '', headers: this.#carried }, { ...this.#outer, refusal })
+  }
+
+  /** The last answer is a refusal: all others are undone, or not done any more. */
+  async undo(requests: readonly BatchPart[], ask: AskInMemory): Promise<Problem> {
+    const [failed, { headers, text }] = [...this.#answers].at(-1) as [string, PartAnswer]
+    const undone = new Problem(
+      'failed-dependency',
+      `The request \`${failed}\` of the batch failed, so this one is not done.`,
+    )
+    for (const part of requests) {
+      if (part.id === failed) continue
+      const { method } = part
+      const before = this.#answers.get(part.id)
+      const answer = before ? undoneAnswer(undone, before.requestId) : await this.#refuse(part, undone, ask)
+      this.#answers.set(part.id, { ...answer, method })
+    }
+    const { code } = JSON.parse(text) as { readonly code: ProblemCode }
+    const responses = requests.map(({ id }) => JSON.parse(answerText(id, this.#answers.get(id) as PartAnswer)))
+    const detail = `The request \`${failed}\` failed, so nothing of the batch is done; \`responses\` has its answer.`
+    return new Problem(code, detail, { headers: some(headers, PASSED_ON), members: { responses } })
+  }
+
+  /** The answers without their bodies, as an object that can be kept. */
+  kept(): StoredObject {
+    const time = new Date(this.#request.at).toISOString()
+    const responses = [...this.#answers].map(([id, { status, headers }]) => {
+      return { id, status, headers: some(headers, KEPT_HEADERS) }
+    })
+    const { requestId } = this.#request.received()
+    return { id: requestId, version: 1, createdAt: time, updatedAt: time, document: { responses } }
   }
 
   get answer(): WrittenJson {
@@ -78,7 +185,8 @@ class RunningBatch {
 
   #requestOf(part: BatchPart): InMemoryRequest | Problem {
     const { bodyBytes, answerBytes } = this.#request.snapshot.limits
-    if (performance.now() > this.#until) return ended(`takes longer than ${LONGEST_MS / 1000} s`)
+    const { ms } = this.#bounds
+    if (performance.now() - this.#begun > ms) return ended(`takes longer than ${ms / 1000} s`)
     if (this.#bytes > answerBytes) return ended(`has answers of more than ${answerBytes} bytes`)
     try {
       return this.#withKey(part, this.#values.requestOf(part, bodyBytes))
@@ -90,9 +198,10 @@ class RunningBatch {
 
   /** The key of the batch is that of each POST without its own. */
   #withKey({ id, method }: BatchPart, asked: InMemoryRequest): InMemoryRequest {
-    if (this.#key === undefined || method !== 'POST' || 'idempotency-key' in asked.headers) return asked
+    const { key: whole } = this.#bounds
+    if (whole === undefined || method !== 'POST' || 'idempotency-key' in asked.headers) return asked
     const key = createHash('sha256')
-      .update(JSON.stringify([this.#key, id]))
+      .update(JSON.stringify([whole, id]))
       .digest('base64url')
     return { ...asked, headers: { ...asked.headers, 'idempotency-key': `batch:${key}` } }
   }
@@ -123,4 +232,13 @@ function answerText(
   const shown = Object.fromEntries(Object.entries(headers).filter(([name]) => !LEFT_OUT.has(name.toLowerCase())))
   const members = JSON.stringify({ id, status, headers: shown })
   return method === 'HEAD' || text === '' ? members : `${members.slice(0, -1)},"body":${text}}`
+}
+
+function undoneAnswer(undone: Problem, requestId: string): InMemoryAnswer {
+  const text = JSON.stringify(problemDocument(undone, requestId))
+  return { status: undone.status, headers: { 'Content-Type': PROBLEM_TYPE }, text, requestId }
+}
+
+function some(headers: Readonly<Record<string, string>>, names: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => names.includes(name)))
 }

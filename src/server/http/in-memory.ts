@@ -21,6 +21,7 @@ export interface InMemoryAnswer {
   readonly headers: Readonly<Record<string, string>>
   /** Empty without a body; that of a HEAD is what a GET would send. */
   readonly text: string
+  readonly requestId: string
 }
 
 /** What is known of a request of a batch. */
@@ -52,7 +53,7 @@ export function inMemory(koa: Koa): AskInMemory {
     within?.once('close', leave)
     run(ctx).catch(given.reject)
     try {
-      return await given.answer
+      return { ...(await given.answer), requestId: ctx.state.requestId }
     } finally {
       within?.off('close', leave)
     }
@@ -76,24 +77,26 @@ function messageOf(
   return message
 }
 
+type SentAnswer = Omit<InMemoryAnswer, 'requestId'>
+
 /** Keeps what a server would send. */
 class KeptResponse extends ServerResponse {
-  readonly answer: Promise<InMemoryAnswer>
+  readonly answer: Promise<SentAnswer>
   readonly reject: (error: unknown) => void
-  readonly #resolve: (answer: InMemoryAnswer) => void
+  readonly #resolve: (answer: SentAnswer) => void
   readonly #pieces: (string | Buffer)[] = []
-  #head: Omit<InMemoryAnswer, 'text'> = { status: 500, headers: {} }
+  #head: Omit<SentAnswer, 'text'> = { status: 500, headers: {} }
 
   constructor(request: IncomingMessage) {
     super(request)
-    const { promise, resolve, reject } = Promise.withResolvers<InMemoryAnswer>()
+    const { promise, resolve, reject } = Promise.withResolvers<SentAnswer>()
     this.answer = promise
     this.#resolve = resolve
     this.reject = reject
   }
 
   override writeHead(status: number, ...[headers]: unknown[]): this {
-    this.#head = { status, headers: headers as InMemoryAnswer['headers'] }
+    this.#head = { status, headers: headers as SentAnswer['headers'] }
     return this
   }
 

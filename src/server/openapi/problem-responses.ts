@@ -1,7 +1,7 @@
 /** Problem documents (RFC 9457) as responses: one for each status, with its possible codes. */
 import { STATUS_CODES } from 'node:http'
 import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
-import { concernsObject, type RouteMethod } from '../../decide/callers-and-routes.ts'
+import { concernsObject, type RouteMethod, routeMethodsOf } from '../../decide/callers-and-routes.ts'
 import { USERS } from '../../decide/policy.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import { FILTER_PATH } from '../../resources/built-in/access.ts'
@@ -41,6 +41,11 @@ const PROBLEM: Part = {
       },
     },
     'violated-policies': { description: 'The exceeded limits.', type: 'array', items: { type: 'string' } },
+    responses: {
+      description: 'Of an atomic batch: the answers to its requests, in their order.',
+      type: 'array',
+      items: { type: 'object', additionalProperties: true },
+    },
   },
   required: ['type', 'title', 'status', 'detail', 'instance', 'code'],
 }
@@ -159,7 +164,7 @@ const ASKING: readonly ProblemCode[] = [
 ]
 
 /** For POST /batch, and for the requests in it. */
-const SENDING: readonly ProblemCode[] = ['invalid-idempotency-key', 'failed-dependency', 'batch-ended']
+const SENDING: readonly ProblemCode[] = ['failed-dependency', 'batch-ended']
 
 /** For POST /api/tokens. */
 const SIGNING_IN: readonly ProblemCode[] = [
@@ -217,10 +222,8 @@ interface Possible {
   readonly resources: Resources
 }
 
-export function possibleProblems(
-  routeMethod: RouteMethod,
-  { stepUp, origin, snapshot, resources }: Possible,
-): readonly ProblemCode[] {
+export function possibleProblems(routeMethod: RouteMethod, possible: Possible): readonly ProblemCode[] {
+  const { stepUp, origin, snapshot, resources } = possible
   const { route, endpoint, resource } = routeMethod
   const codes = new Set<ProblemCode>(ANYWHERE)
   const add = (when: boolean, ...more: readonly ProblemCode[]) => {
@@ -234,7 +237,7 @@ export function possibleProblems(
   add(resource.builtIn && !route.gateway && endpoint.operation === 'read', 'not-acceptable')
   add(resource.takes !== undefined && endpoint.operation === 'create', ...SIGNING_IN)
   add(route.exchange !== undefined && endpoint.operation === 'create', ...ASKING)
-  add(route.path === BATCH_PATH && endpoint.operation === 'create', ...SENDING)
+  if (route.path === BATCH_PATH && endpoint.operation === 'create') add(true, ...problemsOfBatches(possible))
   add(route.path.startsWith(POLICY_PATH) && endpoint.operation !== 'options', 'question-refused')
   add(route.path === FILTER_PATH && endpoint.operation === 'create', 'filter-unsayable')
   add(route.kind === 'caller' && resource.builtIn && endpoint.operation === 'delete', 'session-not-found')
@@ -245,6 +248,19 @@ export function possibleProblems(
   add(origin === 'published', ...WITH_VERSIONS)
   add(stepUp, 'step-up-required')
   return [...codes]
+}
+
+/** An atomic batch has the problem of its request that failed, on whichever route. */
+function problemsOfBatches(possible: Possible): readonly ProblemCode[] {
+  const parts = routeMethodsOf(possible.resources).filter(({ resource }) => !resource.builtIn)
+  return [
+    ...SENDING,
+    ...IDEMPOTENT,
+    'invalid-path',
+    'route-not-found',
+    'method-not-allowed',
+    ...parts.flatMap((part) => possibleProblems(part, possible)),
+  ]
 }
 
 /** What else keeps an object from being written. */

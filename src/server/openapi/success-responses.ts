@@ -1,5 +1,6 @@
 /** The successful answers of an operation: 200, 201, 204, 304 and redirects. */
 import { type RouteMethod, routeMethodsOf } from '../../decide/callers-and-routes.ts'
+import { BATCH_PATH } from '../../resources/built-in/batch.ts'
 import { isAggregated, type Operation, type Resource, type RouteExchange } from '../../resources/resource.ts'
 import { redirectStatus, successStatus } from '../../resources/routing/success-status.ts'
 import { EVENT_STREAM } from '../answers/event-stream.ts'
@@ -73,7 +74,10 @@ function builtInAnswer({ route, resource, endpoint }: RouteMethod, { access, sch
   if (endpoint.operation === 'delete')
     return { status: 204, description: 'The session has ended.', headers: NO_HEADERS }
   const { exchange } = route
-  if (exchange && (endpoint.operation === 'create' || !exchange.takes)) return exchangeAnswer(exchange, components)
+  if (exchange && (endpoint.operation === 'create' || !exchange.takes)) {
+    const headers: Headers = { always: [], maybe: route.path === BATCH_PATH ? ['Idempotency-Replayed'] : [] }
+    return { ...exchangeAnswer(exchange, components), headers }
+  }
   const description = schemas.description ?? resource.name
   const answer = { status: 200, description, headers: NO_HEADERS }
   if (resource.fields.size === 0) return { ...answer, schema: components.add('schemas', schemas.base, schemas.whole) }

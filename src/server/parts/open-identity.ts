@@ -34,6 +34,8 @@ interface IdentityOptions {
 
 interface OpenedIdentity {
   readonly verifier: TokenVerifier
+  /** The same verifier, which asks another directory. */
+  readonly verifierOn: (directory: Directory) => TokenVerifier
   /** Undefined if this server issues no tokens. */
   readonly keys: KeyRing | undefined
   readonly close: () => Promise<void>
@@ -54,17 +56,21 @@ export async function openIdentity(options: IdentityOptions): Promise<OpenedIden
 function connect({ config, directory, now, log, tokens }: IdentityOptions, ring: KeyRing | undefined): OpenedIdentity {
   const verifier = tokens ?? openTokens(config, ring)
   const time = () => now().getTime()
-  const checkAccount = createAccountCheck(directory, time)
   const uses = createApiKeyUses(directory, (error) =>
     log.warn({ err: error }, 'the last uses of API keys could not be stored; they are stored later'),
   )
-  const keys = createApiKeyVerifier({ directory, now: time, used: uses.note })
-  return {
-    verifier: {
+  const verifierOn = (asked: Directory): TokenVerifier => {
+    const checkAccount = createAccountCheck(asked, time)
+    const keys = createApiKeyVerifier({ directory: asked, now: time, used: uses.note })
+    return {
       knows: (credential) => (looksLikeApiKey(credential) ? keys : verifier).knows?.(credential) ?? false,
       verify: (credential) =>
         looksLikeApiKey(credential) ? keys.verify(credential) : onceKnown(verifier.verify(credential), checkAccount),
-    },
+    }
+  }
+  return {
+    verifier: verifierOn(directory),
+    verifierOn,
     keys: ring,
     close: async () => {
       await ring?.close()

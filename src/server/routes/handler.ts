@@ -15,7 +15,7 @@ import type { AskedRecord, DecisionRecord, SearchRecord } from '../../decision-l
 import type { SignIn } from '../../identity/sign-in/sign-in.ts'
 import type { ActivePolicy } from '../../policy/live/active-policy.ts'
 import type { Json, Method, Resource, Resources, Route } from '../../resources/resource.ts'
-import type { Replay, Store } from '../../store/contract.ts'
+import type { OpenTransaction, Replay, Store } from '../../store/contract.ts'
 import type { AccessParts } from '../authzen/pep.ts'
 import type { AskInMemory } from '../http/in-memory.ts'
 import type { UnreadAnswers } from '../http/unread-answers.ts'
@@ -49,6 +49,15 @@ export interface Health {
 
 /** How the requests of batches are asked: by the stages of all requests, on the routes of schema files alone. */
 export interface Batches {
+  readonly ask: AskInMemory
+  /**
+   * The same in one transaction, which commits when `work` resolves; one at a time for each caller: `whose` is its name.
+   * Throws PartFailed as `work` does, and what the transaction throws. Undefined where the database has none.
+   */
+  readonly atomically?: (<T>(whose: string, work: (asking: AtomicAsking) => Promise<T>) => Promise<T>) | undefined
+}
+
+interface AtomicAsking extends Pick<OpenTransaction, 'keep'> {
   readonly ask: AskInMemory
 }
 

@@ -1,6 +1,7 @@
 /** Registers a handler in @koa/router for each method that a route accepts. */
 import type { RouterContext } from '@koa/router'
 import type { Middleware } from 'koa'
+import { Queues } from '../../base/queues.ts'
 import type { Decision } from '../../decide/decision.ts'
 import { abilitiesOf } from '../../decide/grants/abilities.ts'
 import { ACCESS_REQUESTS_PATH } from '../../resources/built-in/access-requests.ts'
@@ -147,24 +148,6 @@ async function handleAnew(
       return await handle(decision)
     } catch (error) {
       if (!(error instanceof StaleObject) || attempt === ATTEMPTS) throw error
-    }
-  }
-}
-
-/** Runs work with the same name one at a time within this process: first come, first served. */
-export class Queues {
-  /** The last work that was added, by name. */
-  readonly #last = new Map<string, Promise<unknown>>()
-
-  /** Starts the work when all earlier work of this name has ended. Resolves and rejects as the work does. */
-  async run<T>(name: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#last.get(name) ?? Promise.resolve()
-    const mine = before.then(work, work)
-    this.#last.set(name, mine)
-    try {
-      return await mine
-    } finally {
-      if (this.#last.get(name) === mine) this.#last.delete(name)
     }
   }
 }

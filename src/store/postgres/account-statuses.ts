@@ -3,7 +3,7 @@
 import type { AccountStatus, KeyStatus, SessionStatus } from '../directory.ts'
 import { type AccountStatuses, API_KEY_COLUMNS, apiKeyOf } from '../sql/directory.ts'
 import type { Row } from '../sql/statement.ts'
-import type { Connections } from './connections/connections.ts'
+import type { StoreConnections } from './connections/connections.ts'
 import type { Gathered } from './connections/gathered.ts'
 import { DIALECT } from './dialect.ts'
 import { KIND } from './layout/keys.ts'
@@ -16,7 +16,7 @@ export class PostgresAccountStatuses implements AccountStatuses {
   readonly #byKey: Gathered<KeyStatus | undefined>
 
   /** `users`: the quoted table of the people; undefined where no schema declares them. */
-  constructor(connections: Connections, users: string | undefined) {
+  constructor(connections: Pick<StoreConnections, 'gathered'>, users: string | undefined) {
     const texts = textsOf(users)
     this.#bySubject = connections.gathered(texts.subject, accountStatusOf)
     this.#bySession = connections.gathered(texts.session, (row) => ({

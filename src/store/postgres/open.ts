@@ -8,7 +8,7 @@ import { openedStore, planTables, sweepsAtStart } from '../sql/opened.ts'
 import { done, type SqlEngine, sql } from '../sql/statement.ts'
 import { PostgresAccountStatuses } from './account-statuses.ts'
 import { DEFAULT_SETTINGS } from './connections/client-options.ts'
-import { Connections } from './connections/connections.ts'
+import { Connections, type StoreConnections } from './connections/connections.ts'
 import { fixOfServer } from './connections/fix-of-server.ts'
 import { DIALECT } from './dialect.ts'
 import { answering, asOfContract } from './failures.ts'
@@ -18,6 +18,7 @@ import { planTable, type TablePlan } from './layout/tables.ts'
 import { openPostgresReader } from './reader/reader.ts'
 import { type PostgresEngine, PostgresStore, tableOf } from './store.ts'
 import { ObjectTable } from './table.ts'
+import { postgresTransactions } from './transactions.ts'
 
 /** The statistics would show only later that a table has become large. */
 const LARGE = 1000
@@ -61,8 +62,15 @@ async function open(options: PostgresOptions, prepare: Prepare): Promise<OpenedS
       const queried = await queriedTable((asked) => connections.slow(asked), plan)
       tables.set(plan.resource, { objects: new ObjectTable(plan), queried })
     }
-    const engine: PostgresEngine = { connections, sql: sqlEngine(connections, now), tables, now, bounds }
-    return assemble(engine)
+    const engineOver = (asked: StoreConnections): PostgresEngine => {
+      return { connections: asked, sql: sqlEngine(asked, now), tables, now, bounds }
+    }
+    const engine = engineOver(connections)
+    const transactions = postgresTransactions(engine, (held) => {
+      const inside = engineOver(held)
+      return { engine: inside, opened: assemble(inside) }
+    })
+    return { ...assemble(engine), transactions }
   } catch (error) {
     await connections.close()
     throw asOfContract(error)
@@ -88,7 +96,7 @@ function assemble(engine: PostgresEngine): OpenedStore {
   })
 }
 
-function sqlEngine(connections: Connections, now: () => Date): SqlEngine {
+function sqlEngine(connections: StoreConnections, now: () => Date): SqlEngine {
   const change = connections.change.bind(connections)
   return {
     dialect: DIALECT,

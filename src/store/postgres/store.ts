@@ -40,7 +40,7 @@ import { withinBounds } from '../sql/people-with-role.ts'
 import { done, type Row, type SqlEngine, type Statement, type Work } from '../sql/statement.ts'
 import { writeAlong } from '../sql/write-along.ts'
 import { WriteProbe } from '../sql/write-probe.ts'
-import type { Connections } from './connections/connections.ts'
+import type { StoreConnections } from './connections/connections.ts'
 import type { Gathered } from './connections/gathered.ts'
 import { type StoreWrite, single } from './connections/sending.ts'
 import { SharedCreates } from './create-together.ts'
@@ -62,7 +62,7 @@ import { type Beside, createdOf, type KeptReplay, type ObjectTable, unchangedSql
 
 /** The parts of an open database, shared by the classes that implement the contract. */
 export interface PostgresEngine {
-  readonly connections: Connections
+  readonly connections: StoreConnections
   readonly sql: SqlEngine
   /** By the resource's name. */
   readonly tables: ReadonlyMap<string, { readonly objects: ObjectTable; readonly queried: QueriedTable }>

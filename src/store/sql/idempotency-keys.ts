@@ -2,10 +2,10 @@
 import { isObject } from '../../base/is-object.ts'
 import type { StoredObject } from '../../resources/object.ts'
 import type { Json } from '../../resources/resource.ts'
-import type { Kept, ReplayKey } from '../contract.ts'
-import { DamagedObject } from '../errors.ts'
+import type { Kept, Replay, ReplayKey } from '../contract.ts'
+import { DamagedObject, ReplayTaken } from '../errors.ts'
 import { parseStored } from '../parse-stored.ts'
-import { type Row, type SqlDialect, type Statement, sql } from './statement.ts'
+import { type Row, type SqlDialect, type Statement, sql, type Work } from './statement.ts'
 
 /** Milliseconds since the epoch: keys that are as old are forgotten. */
 export function forgottenAt(now: number): number {
@@ -34,4 +34,21 @@ export function keptOf([fingerprint, text]: Row, subject: string): Kept {
 export function sweepReplays({ endedBy }: SqlDialect, now: number, limit: number): Statement {
   const expired = `select subject, route, key from replays where at <= ${endedBy('$1')} - ${KEPT_MS} order by at limit $2`
   return sql(`delete from replays where (subject, route, key) in (${expired})`, now, limit)
+}
+
+/** Replaces an expired key of the same name. Throws ReplayTaken. */
+export function* keepReplay(
+  dialect: SqlDialect,
+  { subject, route, key, fingerprint }: Replay,
+  object: StoredObject,
+  now: number,
+): Work<void> {
+  const keep = `insert into replays (subject, route, key, fingerprint, object, at) values ($1, $2, $3, $4, $5, $6)
+    on conflict (subject, route, key) do update
+    set fingerprint = excluded.fingerprint, object = excluded.object, at = excluded.at where replays.at <= $7
+    returning 1`
+  const values = [subject, route, key, fingerprint].map(dialect.text)
+  const kept = yield sql(keep, ...values, JSON.stringify(object), now, forgottenAt(now))
+  if (kept.length === 0) throw new ReplayTaken()
+  yield sweepReplays(dialect, now, SWEPT_AT_ONCE)
 }

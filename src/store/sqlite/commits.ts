@@ -4,7 +4,7 @@
  * isn't durable.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { inTransaction, inUndoneTransaction, ofContract } from './database.ts'
+import { answering, inTransaction, inUndoneTransaction, ofContract } from './database.ts'
 
 /** A client that writes again and again has sent its next write by then. */
 const ALONE_AFTER_MS = 10
@@ -19,6 +19,8 @@ interface WaitingCommit {
   readonly fail: (error: unknown) => void
 }
 
+export type Commits = Pick<GroupCommits, 'write' | 'join' | 'undone' | 'flush' | 'pause' | 'resume'>
+
 export class GroupCommits {
   readonly #database: DatabaseSync
   #waiting: WaitingCommit[] = []
@@ -26,6 +28,7 @@ export class GroupCommits {
   #stores = false
   #endOfTurn: NodeJS.Immediate | undefined
   #later: NodeJS.Timeout | undefined
+  #isPaused = false
 
   constructor(database: DatabaseSync) {
     this.#database = database
@@ -60,7 +63,7 @@ export class GroupCommits {
     clearTimeout(this.#later)
     this.#endOfTurn = this.#later = undefined
     const group = this.#waiting
-    if (group.length === 0) return
+    if (group.length === 0 || this.#isPaused) return
     // A commit would wait for the disk even if all of it was undone.
     const transaction = this.#stores ? inTransaction : inUndoneTransaction
     this.#waiting = []
@@ -76,6 +79,16 @@ export class GroupCommits {
       return
     }
     for (const { settle } of group) settle()
+  }
+
+  /** Another connection of this thread has the lock. */
+  pause(): void {
+    this.#isPaused = true
+  }
+
+  async resume(): Promise<void> {
+    this.#isPaused = false
+    this.flush()
   }
 
   #add<T>(work: () => T, stores = true): Promise<T> {
@@ -132,5 +145,38 @@ function inSavepoint<T>(database: DatabaseSync, work: () => T, end: typeof RELEA
   } catch (error) {
     if (database.isTransaction) database.exec(UNDO)
     throw error
+  }
+}
+
+/** Within a transaction that somebody else has begun, and ends: each work succeeds or is undone alone, at once. */
+export class OpenCommits implements Commits {
+  readonly #database: DatabaseSync
+
+  constructor(database: DatabaseSync) {
+    this.#database = database
+  }
+
+  async write<T>(work: () => T): Promise<T> {
+    return this.#within(work, RELEASE)
+  }
+
+  join<T>(work: () => T): Promise<T> {
+    return this.write(work)
+  }
+
+  async undone<T>(work: () => T): Promise<T> {
+    return this.#within(work, UNDO)
+  }
+
+  flush(): void {}
+  pause(): void {}
+  async resume(): Promise<void> {}
+
+  #within<T>(work: () => T, end: typeof RELEASE | typeof UNDO): T {
+    return answering(() => {
+      // After some errors the engine has undone the transaction; the next statement would commit alone.
+      if (!this.#database.isTransaction) throw new Error('the transaction has been undone')
+      return inSavepoint(this.#database, work, end)
+    })
   }
 }

@@ -101,6 +101,7 @@ function statisticsOf(database: DatabaseSync): unknown {
 /** https://sqlite.org/rescode.html */
 const SQLITE_CONSTRAINT_PRIMARYKEY = 1555
 const SQLITE_CONSTRAINT_UNIQUE = 2067
+const SQLITE_BUSY = 5
 
 /** Runs the work, and converts every error to one of the contract. */
 export function answering<T>(work: () => T): T {
@@ -126,4 +127,9 @@ export function isMalformedJson(error: unknown): boolean {
 export function breaksUnique(error: unknown): boolean {
   if (!(error instanceof Error) || !('errcode' in error)) return false
   return error.errcode === SQLITE_CONSTRAINT_UNIQUE || error.errcode === SQLITE_CONSTRAINT_PRIMARYKEY
+}
+
+/** Whether another connection has the lock. The lowest byte is the primary code of the others (SQLITE_BUSY_SNAPSHOT …). */
+export function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === SQLITE_BUSY
 }

@@ -7,7 +7,7 @@ import { SqlCounters } from '../sql/attempts.ts'
 import { getOrFail, openedStore } from '../sql/opened.ts'
 import type { SqlEngine } from '../sql/statement.ts'
 import { SqliteAccountStatuses } from './account-statuses.ts'
-import { GroupCommits } from './commits.ts'
+import { type Commits, GroupCommits } from './commits.ts'
 import { answering, identityOf, renewStatistics } from './database.ts'
 import { queriedTable } from './layout/migrate.ts'
 import type { TablePlan } from './layout/schema.ts'
@@ -32,7 +32,11 @@ export interface Assembled {
 }
 
 /** The tables must be there. */
-export function assemble(database: DatabaseSync, { file, plans, now, bounds }: DatabaseParts): Assembled {
+export function assemble(
+  database: DatabaseSync,
+  { file, plans, now, bounds }: DatabaseParts,
+  commits: Commits = new GroupCommits(database),
+): Assembled {
   const queried = new Map(plans.map((plan) => [plan.resource, queriedTable(database, plan)]))
   const queriedOf = (resource: string) => getOrFail(queried, resource)
   const damage = new Damage(database)
@@ -43,7 +47,6 @@ export function assemble(database: DatabaseSync, { file, plans, now, bounds }: D
     const lists = new ObjectLists({ database, statements, resource: plan.resource, tableOf: queriedOf, damage, reads })
     tables.set(plan.resource, new ObjectTable(database, plan, lists))
   }
-  const commits = new GroupCommits(database)
   const sql = sqlEngine(statements, commits, now)
   const parts = {
     file,
@@ -75,7 +78,7 @@ export function assemble(database: DatabaseSync, { file, plans, now, bounds }: D
   return { engine, opened }
 }
 
-function sqlEngine(statements: StatementRunner, commits: GroupCommits, now: () => Date): SqlEngine {
+function sqlEngine(statements: StatementRunner, commits: Commits, now: () => Date): SqlEngine {
   return {
     dialect: DIALECT,
     now,

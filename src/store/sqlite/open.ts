@@ -13,6 +13,7 @@ import { layoutOfFile } from './reader/file-beside.ts'
 import { fixOfFile } from './reader/fix-of-file.ts'
 import { openSqliteReader } from './reader/reader.ts'
 import { DIALECT, StatementRunner } from './statements.ts'
+import { SqliteTransactions } from './transactions.ts'
 
 interface SqliteOptions extends OpenOptions {
   /** A missing file is created with access only for its owner; its folder must exist. */
@@ -56,11 +57,17 @@ async function open(options: SqliteOptions, prepare: Prepare): Promise<OpenedSto
   const database = answering(() => openDatabaseFile(file))
   try {
     prepare(database, plans)
-    const here = assemble(database, { file, plans, now, bounds })
-    if (writer !== 'thread' || file === ':memory:') return here.opened
+    const parts = { file, plans, now, bounds }
+    const here = assemble(database, parts)
+    if (file === ':memory:') return here.opened
+    if (writer !== 'thread') {
+      const { identity, commits: others } = here.engine
+      const transactions = new SqliteTransactions({ ...parts, identity, others })
+      return { ...here.opened, transactions }
+    }
     // Commands don't load it.
     const { writeInThread } = await import('./thread/threaded-store.ts')
-    return writeInThread(here, { file, plans, now, bounds })
+    return writeInThread(here, parts)
   } catch (error) {
     database.close()
     throw error instanceof UnfitDatabase ? error : new StoreUnavailable(error)

@@ -21,24 +21,23 @@ import type {
   ListedObject,
   ObjectQuery,
   ReadBy,
-  Replay,
   ReplayKey,
   Store,
   WriteOptions,
 } from '../contract.ts'
-import { ReplayTaken, StaleObject } from '../errors.ts'
+import { StaleObject } from '../errors.ts'
 import type { ReadBounds } from '../lists/read-bounds.ts'
 import { ParsedObjects } from '../parse-stored.ts'
 import type { SqlCounters } from '../sql/attempts.ts'
-import { findReplay, forgottenAt, keptOf, SWEPT_AT_ONCE, sweepReplays } from '../sql/idempotency-keys.ts'
+import { findReplay, keepReplay, keptOf } from '../sql/idempotency-keys.ts'
 import { PROBED, readMark, readSecret, sharedSecret, writeMark } from '../sql/named-values.ts'
 import { getOrFail } from '../sql/opened.ts'
 import { addRecord } from '../sql/outbox.ts'
 import { withinBounds } from '../sql/people-with-role.ts'
-import { type SqlEngine, sql, type Work } from '../sql/statement.ts'
+import type { SqlEngine, Work } from '../sql/statement.ts'
 import { writeAlong } from '../sql/write-along.ts'
 import { WriteProbe } from '../sql/write-probe.ts'
-import type { GroupCommits } from './commits.ts'
+import type { Commits } from './commits.ts'
 import { answering, identityOf, moved, renewStatistics } from './database.ts'
 import type { Lookups } from './query/lookups.ts'
 import { PastBound } from './query/work.ts'
@@ -65,7 +64,7 @@ interface WritingEngine {
   /** By the resource's name. */
   readonly tables: ReadonlyMap<string, ObjectTable>
   readonly lookups: Lookups
-  readonly commits: GroupCommits
+  readonly commits: Commits
   readonly now: () => Date
 }
 
@@ -273,7 +272,7 @@ export class ObjectWrites {
   *#insert(permit: Permit<'create'>, { time, replay }: TimedWrite<CreateOptions>): Work<void> {
     const created = createdObject(permit, time)
     yield* tableOf(this.#engine, permit.resource).insert(created)
-    if (replay) yield* keepReplay(replay, created, this.#engine.now().getTime())
+    if (replay) yield* keepReplay(DIALECT, replay, created, this.#engine.now().getTime())
   }
 
   *#change({ resource, id, version, document }: Permit<'update'>, updatedAt: string): Work<string> {
@@ -315,15 +314,4 @@ export class ObjectWrites {
     const same = sameCaller && lookups.every(({ lookup, holds }) => engine.lookups.holds(lookup) === holds)
     if (!same) throw new StaleObject()
   }
-}
-
-/** Replaces an expired key of the same name. Throws ReplayTaken. */
-function* keepReplay({ subject, route, key, fingerprint }: Replay, object: StoredObject, now: number): Work<void> {
-  const keep = `insert into replays (subject, route, key, fingerprint, object, at) values ($1, $2, $3, $4, $5, $6)
-    on conflict (subject, route, key) do update
-    set fingerprint = excluded.fingerprint, object = excluded.object, at = excluded.at where replays.at <= $7
-    returning 1`
-  const values = [subject, route, key, fingerprint, JSON.stringify(object), now, forgottenAt(now)]
-  if ((yield sql(keep, ...values)).length === 0) throw new ReplayTaken()
-  yield sweepReplays(DIALECT, now, SWEPT_AT_ONCE)
 }

@@ -24,6 +24,12 @@ const QUICK_LINES = 2
 const NAMED_STATEMENTS = 256
 const PAGES_AT_ONCE = 16
 
+/** What the parts of the store ask: all connections of an instance, or the one of a transaction. */
+export interface StoreConnections
+  extends Pick<Connections, 'quick' | 'gathered' | 'gatheredPages' | 'slow' | 'long' | 'change' | 'close'> {
+  readonly writer: Pick<Writer, 'write' | 'transaction'>
+}
+
 export class Connections {
   readonly writer: Writer
   readonly #lines: readonly Line[]

@@ -10,6 +10,7 @@ import type { InstanceDatabase } from '../../sql/instances.ts'
 import { identityOf } from '../database.ts'
 import type { Assembled, DatabaseParts } from '../engine.ts'
 import { type ObjectWrites, type SqliteEngine, SqliteStore } from '../store.ts'
+import { SqliteTransactions } from '../transactions.ts'
 import { LongReads } from './long-reads.ts'
 import type { ThreadMethod } from './messages.ts'
 import { DatabaseThread, type Remote, ThreadPart } from './thread.ts'
@@ -37,6 +38,11 @@ export function writeInThread({ engine, opened }: Assembled, { file, plans, now,
     attempts: attemptsInThread(engine.counters, remote('counters')),
     // Only before a server listens: nobody waits for it yet, and the thread hasn't been asked for anything.
     migrations,
+    transactions: new SqliteTransactions({
+      ...{ file, plans, now, bounds, identity },
+      // The thread may wait for the lock.
+      others: { pause: () => undefined, resume: () => threaded.writes.probe() },
+    }),
   }
 }
 
