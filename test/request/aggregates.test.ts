@@ -23,7 +23,7 @@ const FILES = {
     },
     properties: {
       id: { type: 'string', readOnly: true },
-      createdAt: { type: 'string', readOnly: true },
+      createdAt: { type: 'string', format: 'date-time', readOnly: true, 'x-index': true },
       updatedAt: { type: 'string', readOnly: true },
       ownerId: { type: 'string', 'x-index': true },
       projectId: { type: 'string', 'x-reference': { resource: 'projects' } },
@@ -36,12 +36,25 @@ const FILES = {
     },
     additionalProperties: false,
   }),
+  // Has filters of the names of the parameters.
+  'schemas/marks.json': JSON.stringify({
+    type: 'object',
+    'x-resource': { routes: [{ path: '/marks', methods: ['GET'] }] },
+    properties: {
+      id: { type: 'string', readOnly: true },
+      createdAt: { type: 'string', readOnly: true },
+      updatedAt: { type: 'string', readOnly: true },
+      by: { type: 'string', 'x-index': true },
+    },
+    additionalProperties: false,
+  }),
   'policies/ownership.yaml': `${REFERRING['policies/ownership.yaml']}sales: { relations: { owner: ownerId } }\n`,
-  'policies/views.yaml': `${REFERRING['policies/views.yaml']}sales: { open: [id, ownerId, state, paid, level, total], short: [id, state] }\n`,
+  'policies/views.yaml': `${REFERRING['policies/views.yaml']}sales: { open: [id, createdAt, ownerId, state, paid, level, total], short: [id, state] }\n`,
   'policies/policy.csv': withRules(
     REFERRING['policies/policy.csv'],
     [
       'p, admin, sales, list|read|create, any, *, allow',
+      'p, admin, marks, list, any, *, allow',
       'p, member, sales, list, owner, *, allow',
       // Sees `secret` of own objects alone.
       'p, support, sales, list, any, open, allow',
@@ -51,7 +64,7 @@ const FILES = {
 }
 
 type Row = Readonly<Record<string, unknown>>
-const FIELDS = ['state', 'paid', 'level', 'ownerId'] as const
+const FIELDS = ['state', 'paid', 'level', 'ownerId', 'total', 'createdAt', 'id'] as const
 
 for (const [engine, startOn] of ENGINES) {
   describe(`aggregates of a list, on ${engine}`, () => {
@@ -315,6 +328,28 @@ for (const [engine, startOn] of ENGINES) {
         expect(body.detail, query).to.match(words)
       }
     })
+
+    it('are not there where a filter has the name of a parameter', async () => {
+      await server.app.seeding.insert('marks', [{ id: `m${engine}`, document: { by: 'count' } }])
+      expect((await get('ada', '/marks?by=count')).body.items).to.have.length(1)
+      expect((await get('ada', '/marks?by=state')).body.items).to.have.length(0)
+      const { status, body } = await get('ada', '/marks?aggregate=count')
+      expect([status, body.detail]).to.deep.equal([
+        400,
+        'This route has no query parameter aggregate; use some of: limit, sort, fields, count, cursor, can, id, by.',
+      ])
+    })
+
+    if (engine === 'PostgreSQL') {
+      it('of a damaged document are a fault, which shows nothing of it', async () => {
+        await place([{ ownerId: 'ada', total: 1 }])
+        await on.run(`update "objects_sales" set document = '{"total":1,"state":"wax'`)
+        const answer = await get('ada', '/sales?aggregate=sum(total)')
+        expect([answer.status, answer.body.code]).to.deep.equal([500, 'internal-error'])
+        expect(JSON.stringify(server.log)).to.contain('a document of `sales` is damaged').and.not.contain('wax')
+        await place([])
+      })
+    }
 
     it('leave a record with what was asked, and of which fields', async () => {
       await place([])

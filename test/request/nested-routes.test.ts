@@ -22,15 +22,21 @@ const RULES = [
   'p, support, tasks, create, any, who, allow',
 ]
 
+/** Paths that lead to the collection, and one that shows a part of its objects. */
+const BESIDE = [
+  { path: '/old/{projectId}/tasks', methods: ['GET', 'POST'], moved: '/projects/{projectId}/tasks' },
+  { path: '/late/{projectId}/tasks', methods: ['GET'], successor: '/projects/{projectId}/tasks' },
+  { path: '/narrow/{projectId}/tasks', methods: ['GET'], view: 'who' },
+]
+
 const FILES = {
   ...REFERRING,
   'policies/policy.csv': withRules(REFERRING['policies/policy.csv'], RULES.join('\n')),
   'policies/views.yaml': REFERRING['policies/views.yaml'].replace('who: [ownerId]', 'who: [id, ownerId]'),
   // Filtered by the plain list in the comparison below.
-  'schemas/tasks.json': REFERRING['schemas/tasks.json'].replace(
-    '"projectId":{"type":"string"',
-    '"projectId":{"x-index":true,"type":"string"',
-  ),
+  'schemas/tasks.json': REFERRING['schemas/tasks.json']
+    .replace('"projectId":{"type":"string"', '"projectId":{"x-index":true,"type":"string"')
+    .replace('"routes":[', `"routes":[${BESIDE.map((route) => JSON.stringify(route)).join()},`),
 }
 
 for (const [engine, startOn] of ENGINES) {
@@ -236,6 +242,19 @@ for (const [engine, startOn] of ENGINES) {
       const cursor = encodeURIComponent(first.body.next)
       const other = await ask('alice', 'GET', `/projects/${idOf(1)}/tasks?limit=1&cursor=${cursor}`)
       expect([other.status, other.body.code]).to.deep.equal([400, 'invalid-query'])
+    })
+
+    it('moves, is replaced and shows a view as other collections do, and keeps the id of the parent as it was sent', async () => {
+      const idOf = await place(['alice'], [['alice', 0]])
+      const moved = await ask('alice', 'GET', '/old/a%20b/tasks?limit=1')
+      expect([moved.status, moved.headers.get('location')]).to.deep.equal([301, '/projects/a%20b/tasks?limit=1'])
+      const late = await ask('alice', 'GET', '/late/a%2Fb/tasks')
+      expect([late.status, late.headers.get('link')]).to.deep.equal([
+        404,
+        '</projects/a%2Fb/tasks>; rel="successor-version"',
+      ])
+      const narrow = await ask('alice', 'GET', `/narrow/${idOf(0)}/tasks`)
+      expect(narrow.body.items).to.deep.equal([{ id: idOf(0), ownerId: 'alice' }])
     })
 
     it('is decided again from its record as far as the record goes: whether the parent could be read is not in it', async () => {

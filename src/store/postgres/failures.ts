@@ -84,7 +84,8 @@ export function withoutValues(error: unknown): Error {
   if (error instanceof AggregateError && error.message === '') return new Error(error.errors.map(messageOf).join(', '))
   const code = codeOf(error)
   if (code === undefined) return error instanceof Error ? error : new Error(String(error))
-  return Object.assign(new Error((error as Error).message || code), { code })
+  const { severity } = error as { severity?: unknown }
+  return Object.assign(new Error((error as Error).message || code), { code, severity })
 }
 
 function messageOf(error: unknown): string {
