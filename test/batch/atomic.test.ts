@@ -67,6 +67,24 @@ for (const [engine, startOn] of [...ENGINES, ['SQLite with its thread', inThread
       expect([read.text, read.headers.get('etag')]).to.deep.equal([JSON.stringify(kept.body), kept.headers.ETag])
     })
 
+    it('reads and counts under a parent what it has written there, and what it has undone is not counted', async () => {
+      const under = (id: string, method: string, rest = '', body?: object): Part => {
+        return { id, method, path: `/projects/{p.id}/tasks${rest}`, ...(body && { body }) }
+      }
+      const asked = [
+        project('alice'),
+        under('t', 'POST', '', { ownerId: 'alice' }),
+        under('s', 'GET', '?aggregate=count'),
+      ]
+      const answer = await send([...asked, under('l', 'GET')])
+      expect(statuses(answer)).to.deep.equal([201, 201, 200, 200])
+      const [made, task, sum, list] = answer.body.responses.map(({ body }: PartAnswer) => body)
+      expect([task.projectId, sum.groups, list.items]).to.deep.equal([made.id, [{ count: 1 }], [task]])
+      const before = (await server.ask('GET', '/tasks?aggregate=count', { token: ada })).body
+      expect(statuses(await send([...asked, refused]))).to.deep.equal([424, 424, 424, 403])
+      expect((await server.ask('GET', '/tasks?aggregate=count', { token: ada })).body).to.deep.equal(before)
+    })
+
     it('with one request that fails is not done at all, and has its status and code', async () => {
       const before = await total()
       const requests = [project('alice'), project('alice', 'q'), refused, project('alice', 'r')]

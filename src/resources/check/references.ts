@@ -3,7 +3,7 @@ import type { Diagnostic } from '../../base/diagnostic.ts'
 import { didYouMean } from '../../base/did-you-mean.ts'
 import { isObject } from '../../base/is-object.ts'
 import { declaredField } from '../load/make-fields.ts'
-import { declaredRoutes, isExternal, operationOf, routeKind } from '../load/make-routes.ts'
+import { declaredRoutes, isExternal, operationOf, type RouteDeclaration, routeKind } from '../load/make-routes.ts'
 import type { Json } from '../resource.ts'
 import { beforeParameter, parentFieldOf } from '../routing/path-parameter.ts'
 import type { JsonObject, SchemaFile } from '../schema/schema-file.ts'
@@ -73,12 +73,17 @@ function deletesObjects(file: SchemaFile): boolean {
   })
 }
 
+interface DeclaredPath {
+  readonly path: string
+  readonly resource: string
+}
+
 /** A path's parameter other than `{id}` is a reference to the objects that the path up to it names. */
 export function checkParents(files: readonly SchemaFile[]): readonly Diagnostic[] {
-  const items = files.flatMap((file) => declaredRoutes(file).map(({ path }) => ({ path, resource: file.resource })))
+  const all = files.flatMap((file) => declaredRoutes(file).map(({ path }) => ({ path, resource: file.resource })))
   return files.flatMap((file) =>
-    declaredRoutes(file).flatMap(({ path }, i) => {
-      const fault = parentFault(file, path, items)
+    declaredRoutes(file).flatMap((route, i) => {
+      const fault = parentFault(file, route, all)
       return fault === undefined ? [] : [file.fault([...routePath(i), 'path'], 'route-parent', fault)]
     }),
   )
@@ -86,21 +91,27 @@ export function checkParents(files: readonly SchemaFile[]): readonly Diagnostic[
 
 function parentFault(
   file: SchemaFile,
-  path: string,
-  items: readonly { readonly path: string; readonly resource: string }[],
+  { path, methods }: RouteDeclaration,
+  all: readonly DeclaredPath[],
 ): string | undefined {
   const field = parentFieldOf(path)
   if (field === undefined || pathFault(path) !== undefined) return undefined
   const references = declaredReferences(file)
-  const { declared } = references.find(({ name }) => name === field) ?? {}
-  const names = references.map(({ name }) => name)
-  if (!isObject(declared))
-    return `\`{${field}}\` is neither \`{id}\` nor a field of this file with \`x-reference\`${didYouMean(field, names)}`
-  const before = `${beforeParameter(path)}{id}`
-  const other = items.find((one) => one.path === before && one.resource !== declared.resource)
-  if (other === undefined || items.some((one) => one.path === before && one.resource === declared.resource))
-    return undefined
-  return `\`${before}\` is an object of \`${other.resource}\`, but \`${field}\` refers to \`${declared.resource}\``
+  const { declared, json } = references.find(({ name }) => name === field) ?? {}
+  if (!json || !isObject(declared)) {
+    const meant = didYouMean(
+      field,
+      references.map(({ name }) => name),
+    )
+    return `\`{${field}}\` is neither \`{id}\` nor a field of this file with \`x-reference\`${meant}`
+  }
+  if (methods.includes('POST') && declaredField(json, field).readOnly)
+    return `\`${field}\` is \`readOnly\`, so no POST can give it`
+  const { resource } = declared
+  const item = `${beforeParameter(path)}{id}`
+  const named = all.filter((one) => one.path === item)
+  if (named.length === 0 || named.some((one) => one.resource === resource)) return undefined
+  return `\`${item}\` is an object of \`${named[0]?.resource}\`, but \`${field}\` refers to \`${resource}\``
 }
 
 interface DeclaredReference {
