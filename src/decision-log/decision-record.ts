@@ -117,7 +117,7 @@ export interface AskedRecord
   > {
   /** Absent for `user`. */
   readonly subjectType?: string | undefined
-  /** Empty: the whole object. The first 100; absent where no rule was asked. */
+  /** Empty: the whole object. The first 100; `?` for those that no schema declares; absent where no rule was asked. */
   readonly fieldsAsked?: readonly string[] | undefined
   readonly decision: boolean
   /** The place of the question of the same record, from 0, that has the same facts. */

@@ -8,7 +8,7 @@ import { rulePlace } from '../../decide/evidence.ts'
 import { grantNumbers } from '../../decide/role-grants.ts'
 import { type AskedRecord, cutName, MOST_FIELDS_ASKED } from '../../decision-log/decision-record.ts'
 import { METADATA_PATH } from '../../resources/built-in/access.ts'
-import type { Json } from '../../resources/resource.ts'
+import type { Json, Resource } from '../../resources/resource.ts'
 import type { HandledRequest, Outcome, Services } from '../routes/handler.ts'
 import { type Evaluated, evaluate } from './ask.ts'
 import {
@@ -133,7 +133,7 @@ const UNKNOWN: readonly DenialReason[] = ['subject-type', 'subject-unknown', 're
 
 /** Without the id of a resource, the question is about all objects. */
 export function recordOfAsked(
-  { policy: { snapshot } }: Pick<Pep, 'policy'>,
+  { policy: { snapshot }, resources }: Pick<Pep, 'policy' | 'resources'>,
   about: RecordedEvaluation,
   evaluated: Evaluated,
 ): AskedRecord {
@@ -150,7 +150,7 @@ export function recordOfAsked(
     resource: cut(resource.type),
     objectId: id === undefined ? undefined : cut(id),
     action: known ?? cut(action.name),
-    fieldsAsked: evidence && namedFields(about),
+    fieldsAsked: evidence && namedFields(about, resources.byName.get(resource.type)),
     decision,
     reason,
     relations: evidence?.relations,
@@ -160,8 +160,10 @@ export function recordOfAsked(
   }
 }
 
-function namedFields(evaluation: RecordedEvaluation): readonly string[] {
-  return (fieldsAsked(evaluation) ?? []).slice(0, MOST_FIELDS_ASKED).map(cutName)
+/** A service could fill the log with names that no schema declares: `?` stands for them. */
+function namedFields(evaluation: RecordedEvaluation, resource: Resource | undefined): readonly string[] {
+  const named = new Set(fieldsAsked(evaluation)?.map((name) => (resource?.fields.has(name) ? name : '?')))
+  return [...named].slice(0, MOST_FIELDS_ASKED)
 }
 
 const ENDPOINTS: Readonly<Record<string, string>> = {
