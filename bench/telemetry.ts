@@ -5,9 +5,8 @@
  * the servers is measured: the CPU time of their thread. Ratios are taken within a round.
  */
 import { once } from 'node:events'
-import http, { createServer, type Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Duplex } from 'node:stream'
 import { parseArgs } from 'node:util'
 import { readConfig } from '../src/config/config.ts'
 import { startApp } from '../src/server/app.ts'
@@ -15,9 +14,9 @@ import { createLog } from '../src/server/observe/log.ts'
 import { environmentOf } from './fixture/environment.ts'
 import { Fixtures } from './fixture/fixtures.ts'
 import { USUAL } from './fixture/shape.ts'
-import { quantile } from './report/statistics.ts'
+import { askInMemory, printQuantiles, serverOf } from './load/in-memory.ts'
 
-const [WARM_UPS, WARM_UP_REQUESTS, CONNECTIONS] = [20, 2000, 16]
+const [WARM_UPS, WARM_UP_REQUESTS] = [20, 2000]
 
 interface Variant {
   readonly name: string
@@ -48,7 +47,7 @@ async function compare(): Promise<void> {
   for (let round = -WARM_UPS; round < rounds; round++) {
     const order = [...variants.slice(round % variants.length), ...variants.slice(0, round % variants.length)]
     for (const one of round % 2 === 0 ? order : order.toReversed()) {
-      const micros = await ask(one, round < 0 ? WARM_UP_REQUESTS : requests)
+      const micros = await askInMemory(one.server, one.heads, round < 0 ? WARM_UP_REQUESTS : requests)
       if (round >= 0) one.micros.push(micros)
     }
   }
@@ -56,20 +55,15 @@ async function compare(): Promise<void> {
 }
 
 function report(variants: readonly Variant[]): void {
-  for (const { name, micros } of variants) print(`CPU us of ${name}`, micros)
+  for (const { name, micros } of variants) printQuantiles(`CPU us of ${name}`, micros)
   for (const { name, micros } of variants) {
     for (const under of variants.filter((one) => one.name.startsWith('off') && one.name !== name)) {
-      print(
+      printQuantiles(
         `${name} / ${under.name}`,
         micros.map((one, round) => one / (under.micros[round] ?? Number.NaN)),
       )
     }
   }
-}
-
-function print(what: string, sample: readonly number[]): void {
-  const [middle, low, high] = [0.5, 0.25, 0.75].map((share) => quantile(sample, share).toFixed(3))
-  process.stdout.write(`${what.padEnd(28)} ${middle} (${low} - ${high})\n`)
 }
 
 async function start(
@@ -80,71 +74,13 @@ async function start(
   const { folder, target } = await fixtures.prepared({ ...USUAL, notes: 1000 }, name.replaceAll(/\W/g, '-'))
   // The exporters read it there; other servers aren't told of it.
   Object.assign(process.env, traced)
-  const created: Server[] = []
-  const create = http.createServer
-  Object.assign(http, { createServer: (...args: never[]) => created[created.push(create(...args)) - 1] })
   const config = readConfig({ ...environmentOf(folder), PORT: '0', ...traced })
-  await startApp({ config, log: createLog('silent', process.stderr) })
-  Object.assign(http, { createServer: create })
+  const server = await serverOf(() => startApp({ config, log: createLog('silent', process.stderr) }))
   const heads = target.ids.slice(0, 100).map((id) => {
     return `GET ${target.path}${id} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${target.token}\r\n\r\n`
   })
-  const [server] = created
-  if (!server) throw new Error('no server was made')
   return { name, server, heads, micros: [] }
 }
 
-/** Microseconds of CPU for a request. */
-async function ask({ server, heads }: Variant, requests: number): Promise<number> {
-  // New ones each time: the server closes connections that are silent for long.
-  const wires = Array.from({ length: CONNECTIONS }, () => new Wire())
-  for (const wire of wires) server.emit('connection', wire)
-  const each = Math.ceil(requests / CONNECTIONS)
-  const askInTurn = async (wire: Wire) => {
-    for (let i = 0; i < each; i++) await wire.ask(heads[i % heads.length] ?? '')
-  }
-  const before = process.threadCpuUsage()
-  await Promise.all(wires.map(askInTurn))
-  const { user, system } = process.threadCpuUsage(before)
-  for (const wire of wires) wire.destroy()
-  return (user + system) / (each * CONNECTIONS)
-}
-
-/** A connection in memory, with the members of a socket that the server uses. */
-class Wire extends Duplex {
-  readonly remoteAddress = '127.0.0.1'
-  #answer = ''
-  #answered: () => void = () => {}
-
-  ask(head: string): Promise<void> {
-    return new Promise((resolve) => {
-      this.#answered = resolve
-      this.push(head)
-    })
-  }
-
-  setTimeout(): this {
-    return this
-  }
-
-  setNoDelay(): this {
-    return this
-  }
-
-  override _read(): void {}
-
-  override _write(chunk: Buffer, _: BufferEncoding, done: () => void): void {
-    this.#answer += chunk.toString('latin1')
-    const [head = '', body] = this.#answer.split('\r\n\r\n')
-    if (body !== undefined && body.length >= Number(/content-length: (\d+)/i.exec(head)?.[1])) {
-      if (!head.startsWith('HTTP/1.1 200')) throw new Error(head)
-      this.#answer = ''
-      setImmediate(this.#answered)
-    }
-    done()
-  }
-}
-
-// At the end, where the class is known.
 await compare()
 process.exit()

@@ -49,7 +49,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   config: 900,
   identity: 2800,
   migrations: 850,
-  'decision-log': 3540,
+  'decision-log': 3600,
   limits: 1100,
   store: 9240,
   policy: 3310,

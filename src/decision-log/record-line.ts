@@ -2,7 +2,7 @@
  * Writes a decision record as a line of the log. Callers choose much of a record's content, so a line is bounded: parts
  * that would be too long are omitted, and the record says so (`cut`). Also writes a record as a line for people.
  */
-import { randomBytes } from 'node:crypto'
+import { randomFillSync } from 'node:crypto'
 import { printable } from '../present/quote.ts'
 import { type AskedRecord, cutName, type DecisionRecord, isOfRequest } from './decision-record.ts'
 
@@ -21,34 +21,97 @@ const SALTS_BYTES = (2 * SALT_LENGTH * 3) / 4
 
 /** JSON, without the end of the line. What is personal comes last, in two parts with their seals (sealed-line.ts). */
 export function recordLine(record: DecisionRecord): string {
-  const {
-    address,
-    subject,
-    credential,
-    signedIn,
-    parent,
-    objectId,
-    facts,
-    asked,
-    searched,
-    expanded,
-    along,
-    migrated,
-    arguments: typed,
-    ...rest
-  } = record
-  const open = JSON.stringify({ record: 'decision', ...rest })
-  const who = JSON.stringify({ address, subject, credential, signedIn })
-  const about = JSON.stringify({ parent, objectId, searched, expanded, along, migrated, arguments: typed })
-  const known = JSON.stringify({ facts })
+  const { facts, asked } = record
+  const open = JSON.stringify(openPart(record))
+  const who = JSON.stringify(whoPart(record))
+  const known = JSON.stringify(knownPart(record, facts))
+  // Only the facts of a single decision can be long: all lists of other objects have a bound of their number.
+  const isCut = facts !== undefined && open.length + who.length + known.length > LONGEST
   const questions = asked ? `,"asked":[${askedTexts(asked).join(',')}]` : ''
-  // Only the facts of a single decision can be long. The ids of a migration, and of what goes along with a delete, are bounded by their number.
-  const isCut = facts !== undefined && open.length + who.length + about.length + known.length > LONGEST
-  const told = `${commaBefore(about)}${isCut ? '' : commaBefore(known)}${questions}`
-  const salts = randomBytes(SALTS_BYTES).toString('base64url')
+  const told = `${commaBefore(isCut ? JSON.stringify(knownPart(record, undefined)) : known)}${questions}`
+  const salts = nextSalts()
   const sealed = who === '{}' ? '' : `,"sealed":"${salts.slice(0, SALT_LENGTH)}"${commaBefore(who)}`
   const sealedFacts = told === '' ? '' : `,"sealedFacts":"${salts.slice(SALT_LENGTH)}"${told}`
   return quiet(`${open.slice(0, -1)}${isCut ? ',"cut":true' : ''}${sealed}${sealedFacts}}`)
+}
+
+// ---- The three parts of a line. Each names all its members: copying what is left of a record took more time than writing it.
+
+type Who = 'address' | 'subject' | 'credential' | 'signedIn'
+type Known = 'parent' | 'objectId' | 'searched' | 'expanded' | 'along' | 'migrated' | 'arguments' | 'facts'
+/** Only lines have them. */
+type OfLine = 'asked' | 'cut' | 'sealed' | 'sealedFacts' | 'erased' | 'erasedFacts'
+
+type Members<Name extends keyof DecisionRecord> = { readonly [N in Name]-?: DecisionRecord[N] | undefined }
+
+function openPart(record: DecisionRecord): Members<Exclude<keyof DecisionRecord, Who | Known | OfLine>> {
+  const part = {
+    record: 'decision',
+    time: record.time,
+    requestId: record.requestId,
+    traceId: record.traceId,
+    batch: record.batch,
+    instance: record.instance,
+    revision: record.revision,
+    method: record.method,
+    forwarded: record.forwarded,
+    route: record.route,
+    resource: record.resource,
+    action: record.action,
+    roles: record.roles,
+    rolesLost: record.rolesLost,
+    grants: record.grants,
+    breakGlass: record.breakGlass,
+    authentication: record.authentication,
+    reason: record.reason,
+    outcome: record.outcome,
+    problem: record.problem,
+    relations: record.relations,
+    rules: record.rules,
+    fieldsRefused: record.fieldsRefused,
+    can: record.can,
+    aggregate: record.aggregate,
+    version: record.version,
+    settings: record.settings,
+    previous: record.previous,
+    lost: record.lost,
+    status: record.status,
+    microseconds: record.microseconds,
+    repeated: record.repeated,
+    write: record.write,
+  }
+  return part
+}
+
+function whoPart({ address, subject, credential, signedIn }: DecisionRecord): Members<Who> {
+  return { address, subject, credential, signedIn }
+}
+
+function knownPart(record: DecisionRecord, facts: DecisionRecord['facts']): Members<Known> {
+  return {
+    parent: record.parent,
+    objectId: record.objectId,
+    searched: record.searched,
+    expanded: record.expanded,
+    along: record.along,
+    migrated: record.migrated,
+    arguments: record.arguments,
+    facts,
+  }
+}
+
+const SALTS = Buffer.alloc(128 * SALTS_BYTES)
+let usedSalts = SALTS.length
+
+/** The two salts of a line, as one text. A call for random bytes costs as much as the line, so one is for many. */
+function nextSalts(): string {
+  if (usedSalts === SALTS.length) {
+    randomFillSync(SALTS)
+    usedSalts = 0
+  }
+  const salts = SALTS.toString('base64url', usedSalts, usedSalts + SALTS_BYTES)
+  usedSalts += SALTS_BYTES
+  return salts
 }
 
 /** The members of an object, to be added to another one. */
