@@ -76,6 +76,7 @@ function withFilter(command: Command) {
       gatherId,
     )
     .option('--trace-id <id>', 'only requests of this OpenTelemetry trace; repeat for more', gather)
+    .option('--batch <id>', 'only requests of the batch with this request id; repeat for more', gatherId)
     .option('--instance <name>', 'only answers of this instance (INSTANCE); repeat for more', gather)
     .addOption(SINCE)
     .addOption(UNTIL)

@@ -292,6 +292,7 @@ export interface RecordFilter {
   readonly rule?: readonly string[]
   readonly requestId?: readonly string[]
   readonly traceId?: readonly string[]
+  readonly batch?: readonly string[]
   readonly instance?: readonly string[]
   /** From `since` until before `until`, in milliseconds since the epoch. */
   readonly since?: number
@@ -311,6 +312,7 @@ export function fitsFilter(record: DecisionRecord, filter: RecordFilter): boolea
     has(filter.route, record.route) &&
     has(filter.requestId, record.requestId) &&
     has(filter.traceId, record.traceId) &&
+    has(filter.batch, record.batch) &&
     has(filter.instance, record.instance) &&
     hasOne(filter.role, record.roles) &&
     hasOne(filter.rule, record.rules) &&

@@ -65,6 +65,9 @@ for (const [engine, startOn] of ENGINES) {
       expect(whole).to.include({ resource: 'system/batch', action: 'send', status: 200 })
       expect(whole).not.to.have.property('batch')
       const parts = (await server.decisions()).filter(({ batch }) => batch === whole?.requestId)
+      expect(new Set(parts.flatMap(({ address, subject }) => (subject ? [address] : [])))).to.deep.equal(
+        new Set([whole?.address]),
+      )
       expect(parts.map(({ method, status }) => `${method} ${status}`).toSorted()).to.deep.equal([
         'GET 424',
         'POST 201',

@@ -2,7 +2,9 @@
 import { expect } from 'chai'
 import type { Authentication } from '../../src/identity/caller.ts'
 import { ENGINES } from '../data/each-engine.ts'
+import { sleep } from '../request/raw.ts'
 import { startTestServer, type TestServer } from '../server.ts'
+import { until } from '../until.ts'
 import { BATCHING, type Part, type PartAnswer, sendBatch } from './batch-world.ts'
 
 const LIMITS = `body: 16kb
@@ -172,6 +174,41 @@ describe('a hostile batch', () => {
     expect(answers.map(({ status, body }) => `${status} ${body.code}`)).to.deep.equal(
       answers.map(() => '424 failed-dependency'),
     )
+  })
+
+  it('ends with its client: no request after that is done, and none of an atomic one', async () => {
+    let left = Number.POSITIVE_INFINITY
+    let leave = () => {}
+    const verify = async (): Promise<Authentication> => {
+      left -= 1
+      if (left === 0) {
+        leave()
+        await sleep(100)
+      }
+      return { kind: 'caller', caller: { id: 'alice', roles: ['member'], claims: {} } }
+    }
+    const leaving = await startTestServer({ files: BATCHING, verifier: { verify } })
+    try {
+      const requests = Array.from({ length: 9 }, (_, at) => remark(`r${at}`, 'gone'))
+      const gone = async () =>
+        (await leaving.decisions()).filter(({ route, status }) => route === '/batch' && status === 400)
+      for (const [times, atomic] of [false, true].entries()) {
+        left = 4
+        const controller = new AbortController()
+        leave = () => controller.abort()
+        const { signal } = controller
+        const headers = { Authorization: 'Bearer any', 'Content-Type': 'application/json' }
+        const body = JSON.stringify({ atomic, requests })
+        const answer = await fetch(`${leaving.url}/batch`, { method: 'POST', headers, body, signal }).catch(
+          () => undefined,
+        )
+        expect(answer).to.equal(undefined)
+        await until(async () => (await gone()).length === times + 1)
+        expect((await leaving.ask('GET', '/remarks', { token: 'any' })).body.items).to.have.length(3)
+      }
+    } finally {
+      await leaving.stop()
+    }
   })
 
   it('that waits for ever within a transaction is undone in two seconds, and others write on', async () => {

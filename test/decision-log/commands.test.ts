@@ -100,6 +100,15 @@ describe('sallyport decisions', () => {
     expect(ids(await queryHere(traced, ['--trace-id', id.replace('4', '5')]))).to.deep.equal([])
   })
 
+  it('query --batch gives the requests of that batch, whose own record has no batch', async () => {
+    const batched = join(folder, 'batched.log')
+    const [id = ''] = idsOf(0)
+    const inBatch = (line = '') => line.replace('{"record"', `{"batch":"${id}","record"`)
+    await writeFile(batched, `${lines[0]}\n${inBatch(lines[1])}\n${lines[2]}\n`)
+    expect(ids(await queryHere(batched, ['--batch', id]))).to.deep.equal(idsOf(1))
+    expect(ids(await queryHere(batched, ['--batch', `urn:uuid:${id}`]))).to.deep.equal(idsOf(1))
+  })
+
   it('query --rule gives what that line decided', async () => {
     const rulesOf = (line: string): readonly string[] => JSON.parse(line).rules ?? []
     const [rule = ''] = rulesOf(lines[0] ?? '')

@@ -21,8 +21,8 @@ import { PartFailed } from './hold-requests.ts'
 /** As long as a request may take to arrive. */
 const LONGEST_MS = 30_000
 
-/** Others wait with their writes. */
-const LONGEST_ATOMIC_MS = 1000
+/** Writes of others wait, on SQLite for a second (src/store/sqlite/database.ts). */
+const LONGEST_ATOMIC_MS = 700
 
 /** Throws Problem, for an atomic batch also that of its request that failed, and the reason why the client is gone. */
 export async function sendBatch(
