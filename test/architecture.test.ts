@@ -43,7 +43,7 @@ const MATRIX_ROOMS = [
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
   cli: 5060,
-  tools: 30890,
+  tools: 30910,
   server: 13080,
   analysis: 4950,
   config: 900,

@@ -4,7 +4,11 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { decideAgain } from '../../src/analysis/replay/decide-again.ts'
 import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
+import { loadPolicy } from '../../src/tools/load-policy.ts'
 import { openCandidate } from '../../src/tools/replay/replay.ts'
+import { NeededParts } from '../../src/tools/usage/needed-parts.ts'
+import { type PolicyPart, policyParts } from '../../src/tools/usage/parts.ts'
+import { sallyport } from '../command.ts'
 import { ENGINES, type OnEngine } from '../data/each-engine.ts'
 import { withRules } from '../policy-text.ts'
 import { runs } from '../runs.ts'
@@ -257,6 +261,17 @@ for (const [engine, startOn] of ENGINES) {
       expect(narrow.body.items).to.deep.equal([{ id: idOf(0), ownerId: 'alice' }])
     })
 
+    it('is two questions for `access who`, which names no one who may not read the parent', async () => {
+      const who = (path: string) => sallyport(['access', 'who', 'GET', path], { env: on.env })
+      const one = await who('/projects/7/tasks')
+      expect([one.code, one.stdout]).to.deep.equal([2, ''])
+      expect(one.stderr).to.contain(
+        'ask who can read this object of `projects`, and who can `GET /projects/{projectId}/tasks`',
+      )
+      const any = await who('/projects/{projectId}/tasks')
+      expect([any.code, any.stderr]).to.deep.equal([0, ''])
+    })
+
     it('is decided again from its record as far as the record goes: whether the parent could be read is not in it', async () => {
       const idOf = await place(['alice', 'bob'], [])
       for (const n of [0, 1]) await ask('alice', 'GET', `/projects/${idOf(n)}/tasks`)
@@ -270,6 +285,26 @@ for (const [engine, startOn] of ENGINES) {
       expect(await kinds(records)).to.deep.equal(['allowed', 'undecidable'])
       const ofAnother = records.map((one) => ({ ...one, revision: 'another' }))
       expect(await kinds(ofAnother)).to.deep.equal(['undecidable', 'undecidable'])
+    })
+
+    it('needs the rules about its list, and leaves undecided whether those about its parent were needed', async () => {
+      const idOf = await place(['alice'], [['alice', 0]])
+      await ask('alice', 'GET', `/projects/${idOf(0)}/tasks`)
+      const found = { status: 200, route: '/projects/{projectId}/tasks', subject: 'alice', method: 'GET' }
+      const record = (await server.lastDecision(found)) as unknown as DecisionRecord
+      const loaded = await loadPolicy(join(server.folder, 'policies'), server.app.resources)
+      const needs = await new NeededParts(
+        loaded,
+        server.app.resources,
+        policyParts(loaded.policy, server.app.resources),
+      ).of(record)
+      const told = (parts: readonly PolicyPart[]) =>
+        parts.flatMap((part) => (part.kind === 'action' ? [`${part.of.resource} ${part.name}`] : []))
+      expect(needs.kind).to.equal('allowed')
+      expect(told(needs.needed)).to.deep.equal(['tasks list'])
+      expect(told(needs.unseen.map(([part]) => part)))
+        .to.include('projects read')
+        .and.not.include('tasks list')
     })
   })
 }

@@ -42,7 +42,7 @@ export class EqualDecisions {
 
   /** Equal for requests that are decided alike. */
   keyOf(record: DecisionRecord): string {
-    const { facts = {}, resource = '', subject, objectId, credential, asked, searched } = record
+    const { facts = {}, resource = '', subject, objectId, credential, asked, searched, expanded, parent } = record
     const now = Date.parse(record.time)
     const names = new Map<Json, number>()
     const nameOf = (value: Json): Json => {
@@ -86,6 +86,7 @@ export class EqualDecisions {
       facts.where !== undefined && comparisonsIn(facts.where).some(({ value }) => value === MASKED),
       asked?.map((one) => [one.resource, one.action, one.decision]),
       searched && [searched.resource, searched.found.length > 0],
+      [parent?.resource, ...new Set(expanded?.map((one) => one.resource))],
     ])
   }
 

@@ -46,10 +46,18 @@ export async function askWho({ path: written, field, now, log, place, ...asked }
   const request = matchRequest({ method, path, match }, resources)
   if (request.kind === 'refused') throw new ToolError(`nobody can: ${request.reason}`)
   const { route, endpoint, id } = request
+  if (route.parent && path !== route.path) throw underParent(route.parent.resource, `${method} ${route.path}`)
   const done = { resource: route.resource, action: endpoint.action, object: id }
   const lastDone = await lastDoneIn(log ?? asked.decisionLog.file, log !== undefined, done)
   return inOpened({ ...asked, place, now }, resources, (opened) =>
     whoCan({ reviewed, resources, opened, request, path, field, now, lastDone }),
+  )
+}
+
+/** Whoever may not read the parent gets 404, and the answer here would name such people. */
+function underParent(parent: string, request: string): ToolError {
+  return new ToolError(
+    `this asks two things: ask who can read this object of \`${parent}\`, and who can \`${request}\`, as the schema writes it`,
   )
 }
 

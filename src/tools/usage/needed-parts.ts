@@ -67,7 +67,9 @@ export class NeededParts {
     return needs
   }
 
-  async #find(record: DecisionRecord): Promise<Needs> {
+  async #find(whole: DecisionRecord): Promise<Needs> {
+    // Who could read the parent got the rest by its own rules.
+    const record = whole.problem === 'object-not-found' ? whole : { ...whole, parent: undefined }
     const resource = this.#resources.byName.get(record.resource ?? '')
     if (!resource) return this.#withoutResource(record)
     // As another revision, so that nothing depends on which one made the record.
@@ -80,7 +82,7 @@ export class NeededParts {
     return {
       kind: now.kind === 'allowed' && then.problem === undefined ? 'allowed' : 'refused',
       ...found,
-      unseen: [...found.unseen, ...this.#asked(record)],
+      unseen: [...found.unseen, ...this.#asked(record), ...this.#readBeside(whole, resource)],
       lines: now.kind === 'allowed' ? now.decision.evidence.lines : now.kind === 'refused' ? now.lines : [],
     }
   }
@@ -123,6 +125,21 @@ export class NeededParts {
     })
   }
 
+  /** What the request may have needed to read beside its own objects: a parent, what it refers to, and what it showed. */
+  #readBeside(
+    { problem, parent, expanded = [], facts }: DecisionRecord,
+    { references = [] }: Resource,
+  ): [PolicyPart, string][] {
+    if (problem !== undefined) return []
+    const referred = references.filter(({ field }) => facts?.named?.includes(field))
+    const read = [...expanded, ...(parent ? [parent] : []), ...referred.map(({ reference }) => reference)]
+    return [...new Set(read.map(({ resource }) => resource))].flatMap((name) => {
+      const resource = this.#resources.byName.get(name)
+      const parts = resource ? this.#partsAbout(resource) : []
+      return parts.filter((part) => performing(part, 'read')).map((part): [PolicyPart, string] => [part, BESIDE])
+    })
+  }
+
   /** A decision asks for the grants of the caller to its action and, about one object, to read it. */
   #candidates(record: DecisionRecord, resource: Resource): readonly PolicyPart[] {
     const { subject, roles = [], rolesLost, authentication, action = '', facts } = record
@@ -157,6 +174,7 @@ export class NeededParts {
 }
 
 const ASKED = 'another service asked about it, which is not decided again'
+const BESIDE = 'a request may have read it beside its own objects, which is not decided again'
 
 function never(): never {
   throw new Error('no policy decides a request without a resource')
