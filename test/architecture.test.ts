@@ -54,7 +54,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   store: 9240,
   policy: 3310,
   decide: 5050,
-  resources: 4720,
+  resources: 4740,
   present: 650,
   base: 1270,
   lsp: 1700,

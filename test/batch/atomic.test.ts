@@ -19,6 +19,9 @@ import {
 const project = (ownerId: string, id = 'p'): Part => ({ id, method: 'POST', path: '/projects', body: { ownerId } })
 const refused: Part = { id: 'x', method: 'POST', path: '/projects', body: { ownerId: 'somebody' } }
 
+/** One of them is in the demo data. */
+const TWO_AUDITORS = '- name: few\n  at-most: { role: auditor, people: 2 }\n'
+
 const LEFT: readonly Part[] = ['projects', 'tasks'].map((name) => ({
   id: name,
   method: 'GET',
@@ -37,7 +40,7 @@ for (const [engine, startOn] of [...ENGINES, ['SQLite with its thread', inThread
     let ada: string
 
     before(async () => {
-      on = await startOn({ files: BATCHING, demo: true })
+      on = await startOn({ files: { ...BATCHING, 'policies/guarantees.yaml': TWO_AUDITORS }, demo: true })
       server = on.server
       alice = await server.token('alice', 'member')
       ada = await server.token('ada', 'admin')
@@ -217,6 +220,23 @@ for (const [engine, startOn] of [...ENGINES, ['SQLite with its thread', inThread
       )
       expect([gone.status, gone.body.code]).to.deep.equal([401, 'token-invalid'])
       expect((await server.ask('GET', '/users/ada', { token: ada })).status).to.equal(200)
+    })
+
+    it('keeps the guarantees about people, counted with its own writes', async () => {
+      const give = (id: string, user: string): Part => ({
+        id,
+        method: 'PATCH',
+        path: `/users/${user}`,
+        body: { roles: ['auditor'] },
+      })
+      const both = await send([give('a', 'alice'), give('b', 'bob')], ada)
+      expect([both.status, both.body.code]).to.deep.equal([403, 'too-many-with-role'])
+      expect(statuses(both)).to.deep.equal([424, 403])
+      const moved = await send(
+        [give('a', 'alice'), { ...give('b', 'alice'), body: { roles: ['member'] } }, give('c', 'bob')],
+        ada,
+      )
+      expect([moved.status, statuses(moved)]).to.deep.equal([200, [200, 200, 200]])
     })
 
     it('is refused where two of its writes have the same unique value, and neither is done', async () => {

@@ -156,6 +156,29 @@ describe('the batch of docs/batches.md', () => {
   })
 })
 
+describe('a schema file with the path /batch', () => {
+  it('keeps it: then there are no batches, and POST creates its object', async () => {
+    const projects = BATCHING['schemas/projects.json']
+    const brews = projects.replaceAll('/projects', '/batch').replace('"title":"projects"', '"title":"brews"')
+    const files = {
+      ...BATCHING,
+      'schemas/brews.json': brews,
+      'policies/policy.csv': withRules(BATCHING['policies/policy.csv'], 'p, member, brews, list|create|read, any, *, allow'),
+    }
+    const server = await startTestServer({ files })
+    try {
+      const token = await server.token('alice', 'member')
+      const made = await server.ask('POST', '/batch', { token, body: { ownerId: 'alice' } })
+      expect([made.status, made.body.ownerId]).to.deep.equal([201, 'alice'])
+      expect((await sendBatch(server, token, [project('alice')])).body.code).to.equal('invalid-body')
+      expect((await server.ask('GET', '/batch', { token })).body.items).to.have.length(1)
+      expect(await server.lastDecision({ method: 'POST', status: 201 })).to.include({ resource: 'brews' })
+    } finally {
+      await server.stop()
+    }
+  })
+})
+
 const LEFT: readonly Part[] = ['projects', 'tasks'].map((name) => ({
   id: name,
   method: 'GET',

@@ -4,7 +4,7 @@ import type { JsonObject } from '../schema/schema-file.ts'
 import { checkerOf } from '../validate/find-faults.ts'
 import { action, askingRoute, builtIn, closedObjectOf, listOf } from './make.ts'
 
-const NAME = 'system/batch'
+export const BATCHES = 'system/batch'
 
 export const BATCH_PATH = '/batch'
 
@@ -62,11 +62,11 @@ const ANSWERS: JsonObject = {
   }),
 }
 
-export const BATCH_RESOURCE: Resource = builtIn(NAME, {
+export const BATCH_RESOURCE: Resource = builtIn(BATCHES, {
   schema: ANSWERS,
   fields: [],
   routes: [
-    askingRoute(NAME, BATCH_PATH, 'send', {
+    askingRoute(BATCHES, BATCH_PATH, 'send', {
       summary: 'Send several requests in one',
       takes: BATCH,
       faults: checkerOf(BATCH),

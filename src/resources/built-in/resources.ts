@@ -6,7 +6,7 @@ import type { Resource, Route } from '../resource.ts'
 import type { JsonObject } from '../schema/schema-file.ts'
 import { ACCESS } from './access.ts'
 import { ACCESS_REQUESTS } from './access-requests.ts'
-import { BATCH_RESOURCE } from './batch.ts'
+import { BATCH_PATH, BATCH_RESOURCE } from './batch.ts'
 import { action, builtIn, closedObjectOf, documentRoute, listOf, objectOf, route, statusField, TEXT } from './make.ts'
 import { POLICY_QUESTIONS } from './policy-questions.ts'
 import { TOKEN_REQUEST, validateTokenRequest } from './token-request.ts'
@@ -49,7 +49,7 @@ const HEALTH_SCHEMA: JsonObject = {
   ...objectOf({}, { status: { type: 'string', enum: ['ok', 'degraded'] }, checks: CHECKS_SCHEMA }),
 }
 
-export const BUILT_IN_RESOURCES: readonly Resource[] = Object.freeze([
+const BUILT_IN_RESOURCES: readonly Resource[] = Object.freeze([
   builtIn(HEALTH, {
     schema: HEALTH_SCHEMA,
     fields: [statusField('status', 'string'), statusField('checks', 'other')],
@@ -92,8 +92,15 @@ export const BUILT_IN_RESOURCES: readonly Resource[] = Object.freeze([
 
 /** Paths that no schema file may have. */
 export const BUILT_IN_PATHS: readonly string[] = BUILT_IN_RESOURCES.flatMap(({ routes }) =>
-  routes.map(({ path }) => path).filter((path) => path !== '*'),
+  routes.map(({ path }) => path).filter((path) => path !== '*' && path !== BATCH_PATH),
 )
+
+/** With these resources of schema files. Some had the path of batches before the server had it: it stays theirs. */
+export function builtInBeside(own: readonly Pick<Resource, 'routes' | 'external'>[]): readonly Resource[] {
+  const isTaken = own.some(({ external, routes }) => !external && routes.some(({ path }) => path === BATCH_PATH))
+  if (!isTaken) return BUILT_IN_RESOURCES
+  return BUILT_IN_RESOURCES.map((one) => (one === BATCH_RESOURCE ? Object.freeze({ ...one, routes: [] }) : one))
+}
 
 /** `OPTIONS *` asks about the server as a whole (RFC 9110 section 9.3.7). */
 function anyRoute(): Route {

@@ -6,7 +6,7 @@ import { OWN_KEYWORDS_LISTED } from '../schema/own-keywords.ts'
 
 const TAKEN_PATHS =
   '/livez, /readyz, /openapi.json, /metrics, /api/tokens, /api/tokens/current, /.well-known/jwks.json, ' +
-  '/.well-known/authzen-configuration, /access-requests, /batch, and those of /access/v1/ and /policy/v1/'
+  '/.well-known/authzen-configuration, /access-requests, and those of /access/v1/ and /policy/v1/'
 
 export const SCHEMA_CODES = {
   'directory-unreadable': 'name the directory that holds the schema files, or make a project with `sallyport init`',

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type Diagnostic, FileError } from '../../base/diagnostic.ts'
 import { readProjectFile } from '../../base/files/project-file.ts'
 import { strayFiles } from '../../base/files/stray-files.ts'
-import { BUILT_IN_RESOURCES } from '../built-in/resources.ts'
+import { builtInBeside } from '../built-in/resources.ts'
 import type { SchemaCode } from '../check/codes.ts'
 import { checkExternal } from '../check/external.ts'
 import { checkFields, checkReferences } from '../check/fields.ts'
@@ -63,7 +63,8 @@ function assemble(sources: readonly SourceText[], unread: readonly Diagnostic[])
   const compiler = createSchemaCompiler()
   const faults = [...unread, ...faulty, ...files.flatMap((file) => schemaFaults(file, compiler)), ...routeFaults(files)]
   if (faults.length > 0) throw new FileError(faults)
-  return joined([...files.map((file) => makeResource(file, compiler)), ...BUILT_IN_RESOURCES])
+  const own = files.map((file) => makeResource(file, compiler))
+  return joined([...own, ...builtInBeside(own)])
 }
 
 /** Each step relies on the step before, so the first step that finds faults ends the check. */

@@ -2,7 +2,7 @@
 
 import type { RouteMethod } from '../../decide/callers-and-routes.ts'
 import type { Limits } from '../../decide/policy.ts'
-import { BATCH_PATH } from '../../resources/built-in/batch.ts'
+import { BATCHES } from '../../resources/built-in/batch.ts'
 import { type Field, isAggregated, type Resources, type Route } from '../../resources/resource.ts'
 import { parameterOf } from '../../resources/routing/path-parameter.ts'
 import { FUNCTIONS, isNumber } from '../input/read-aggregates.ts'
@@ -42,7 +42,7 @@ const AT_LEAST =
 export function parametersOf(routeMethod: RouteMethod, describing: Describing): readonly Part[] {
   const { route, endpoint, resource } = routeMethod
   const id = pathParameters(route, describing)
-  if (route.path === BATCH_PATH && endpoint.operation === 'create') {
+  if (route.resource === BATCHES && endpoint.operation === 'create') {
     return [headerParameter(describing, 'Idempotency-Key', IDEMPOTENCY_KEY)]
   }
   if (route.redirect || resource.builtIn) return id

@@ -5,7 +5,7 @@ import { concernsObject, type RouteMethod, routeMethodsOf } from '../../decide/c
 import { USERS } from '../../decide/policy.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import { FILTER_PATH } from '../../resources/built-in/access.ts'
-import { BATCH_PATH } from '../../resources/built-in/batch.ts'
+import { BATCHES } from '../../resources/built-in/batch.ts'
 import { POLICY_PATH } from '../../resources/built-in/policy-questions.ts'
 import { referringTo } from '../../resources/references.ts'
 import type { Operation, Resources } from '../../resources/resource.ts'
@@ -237,7 +237,7 @@ export function possibleProblems(routeMethod: RouteMethod, possible: Possible): 
   add(resource.builtIn && !route.gateway && endpoint.operation === 'read', 'not-acceptable')
   add(resource.takes !== undefined && endpoint.operation === 'create', ...SIGNING_IN)
   add(route.exchange !== undefined && endpoint.operation === 'create', ...ASKING)
-  if (route.path === BATCH_PATH && endpoint.operation === 'create') add(true, ...problemsOfBatches(possible))
+  if (route.resource === BATCHES && endpoint.operation === 'create') add(true, ...problemsOfBatches(possible))
   add(route.path.startsWith(POLICY_PATH) && endpoint.operation !== 'options', 'question-refused')
   add(route.path === FILTER_PATH && endpoint.operation === 'create', 'filter-unsayable')
   add(route.kind === 'caller' && resource.builtIn && endpoint.operation === 'delete', 'session-not-found')

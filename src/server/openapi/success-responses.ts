@@ -1,6 +1,6 @@
 /** The successful answers of an operation: 200, 201, 204, 304 and redirects. */
 import { type RouteMethod, routeMethodsOf } from '../../decide/callers-and-routes.ts'
-import { BATCH_PATH } from '../../resources/built-in/batch.ts'
+import { BATCHES } from '../../resources/built-in/batch.ts'
 import { isAggregated, type Operation, type Resource, type RouteExchange } from '../../resources/resource.ts'
 import { redirectStatus, successStatus } from '../../resources/routing/success-status.ts'
 import { EVENT_STREAM } from '../answers/event-stream.ts'
@@ -75,7 +75,7 @@ function builtInAnswer({ route, resource, endpoint }: RouteMethod, { access, sch
     return { status: 204, description: 'The session has ended.', headers: NO_HEADERS }
   const { exchange } = route
   if (exchange && (endpoint.operation === 'create' || !exchange.takes)) {
-    const headers: Headers = { always: [], maybe: route.path === BATCH_PATH ? ['Idempotency-Replayed'] : [] }
+    const headers: Headers = { always: [], maybe: route.resource === BATCHES ? ['Idempotency-Replayed'] : [] }
     return { ...exchangeAnswer(exchange, components), headers }
   }
   const description = schemas.description ?? resource.name

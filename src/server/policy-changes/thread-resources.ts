@@ -5,7 +5,7 @@
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import type { PackedPolicy } from '../../decide/rules/rule-table.ts'
 import type { PolicyFiles } from '../../policy/policy-files.ts'
-import { BUILT_IN_RESOURCES } from '../../resources/built-in/resources.ts'
+import { builtInBeside } from '../../resources/built-in/resources.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import { parseSchemaFile, type SourceText } from '../../resources/schema/schema-file.ts'
 import { createSchemaCompiler, type SchemaCompiler } from '../../resources/validate/compile-schema.ts'
@@ -40,7 +40,7 @@ export function plainResources({ byName }: Resources): PlainResources {
 export function restoreResources(plain: PlainResources, schemas: readonly SourceText[]): Resources {
   const compile = compilerOf(schemas)
   const own = plain.map((one): Resource => ({ ...one, validate: (object) => compile(one.name)(object) }))
-  const resources = [...own, ...BUILT_IN_RESOURCES]
+  const resources = [...own, ...builtInBeside(own)]
   return {
     byName: new Map(resources.map((resource) => [resource.name, resource])),
     routes: resources.flatMap(({ routes }) => routes),

@@ -109,7 +109,8 @@ export function handlerOf(route: Route, operation: Operation): Handler {
   if (operation === 'options') return BY_OPERATION.options
   const { redirect: elsewhere } = route
   if (elsewhere) return (_, request) => redirect(elsewhere, request)
-  return BUILT_IN[route.path] ?? BY_OPERATION[operation]
+  // A schema file may have the path of batches.
+  return (route.resource.startsWith('system/') && BUILT_IN[route.path]) || BY_OPERATION[operation]
 }
 
 /** A handler as Koa middleware, on the decision of `authorize`. */
