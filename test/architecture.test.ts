@@ -53,7 +53,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   limits: 1100,
   store: 9240,
   policy: 3310,
-  decide: 5050,
+  decide: 5060,
   resources: 4740,
   present: 650,
   base: 1270,

@@ -42,9 +42,9 @@ type Known = 'parent' | 'objectId' | 'searched' | 'expanded' | 'along' | 'migrat
 /** Only lines have them. */
 type OfLine = 'asked' | 'cut' | 'sealed' | 'sealedFacts' | 'erased' | 'erasedFacts'
 
-type Members<Name extends keyof DecisionRecord> = { readonly [N in Name]-?: DecisionRecord[N] | undefined }
+type MembersOf<Name extends keyof DecisionRecord> = { readonly [N in Name]-?: DecisionRecord[N] | undefined }
 
-function openPart(record: DecisionRecord): Members<Exclude<keyof DecisionRecord, Who | Known | OfLine>> {
+function openPart(record: DecisionRecord): MembersOf<Exclude<keyof DecisionRecord, Who | Known | OfLine>> {
   const part = {
     record: 'decision',
     time: record.time,
@@ -83,11 +83,11 @@ function openPart(record: DecisionRecord): Members<Exclude<keyof DecisionRecord,
   return part
 }
 
-function whoPart({ address, subject, credential, signedIn }: DecisionRecord): Members<Who> {
+function whoPart({ address, subject, credential, signedIn }: DecisionRecord): MembersOf<Who> {
   return { address, subject, credential, signedIn }
 }
 
-function knownPart(record: DecisionRecord, facts: DecisionRecord['facts']): Members<Known> {
+function knownPart(record: DecisionRecord, facts: DecisionRecord['facts']): MembersOf<Known> {
   return {
     parent: record.parent,
     objectId: record.objectId,

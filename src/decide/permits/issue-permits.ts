@@ -19,7 +19,6 @@ import {
   relatingBy,
   withHolding,
 } from '../grants/caller-grants.ts'
-import type { Grant } from '../grants/grant.ts'
 import { type Refusal, refusalBy } from '../refusal.ts'
 import { type RelatedObject, relate, relateResult } from '../relations/ownership.ts'
 import { stepUp } from '../request-conditions/step-up.ts'
@@ -304,7 +303,7 @@ interface WrittenResult {
  * `evidenceBy`: the evidence of the refusal. A request for hidden fields is refused by the first decision, whose evidence
  * is another one.
  */
-function refusalOfUpdate(
+export function refusalOfUpdate(
   grants: CallerGrants,
   { names, fields, read = [] }: WrittenResult,
   evidenceBy: (isHidden: boolean) => Evidence,
@@ -385,32 +384,4 @@ function namesOf(
     const field = fields.get(name)
     return field !== undefined && (concerns?.(field) ?? true)
   })
-}
-
-// Decisions about assumed objects: only their relations are known, before a write and perhaps after it.
-
-/** The decision about an object if only its relations are known. */
-export interface HypotheticalDecision {
-  readonly kind: 'hypothetical'
-  /** The second decision's, if there is a result. */
-  readonly grant: Grant
-  /** The fields that `read` grants on such an object, or on the result; not cut to the route's view. */
-  readonly readable: ReadonlySet<string>
-  readonly refusal: Refusal | undefined
-}
-
-/** What a write leaves, if only its relations are known. */
-export interface HypotheticalResult {
-  readonly names: ResultNames
-  /** The field that the write changes, if it is known. */
-  readonly changed: string | undefined
-}
-
-/** The second decision; the first one has allowed the action. */
-export function assumeResult(grants: CallerGrants, { names, changed }: HypotheticalResult): HypotheticalDecision {
-  const named = new Set(changed === undefined ? [] : [changed])
-  const grant = grantOnResult(grants, names)
-  const fields = { all: named, named, changed: named }
-  const refusal = refusalOfUpdate(grants, { names, fields }, () => evidenceOf(names.mixed, grant, {}))
-  return { kind: 'hypothetical', grant, readable: readableOn(grants, names.proposed), refusal }
 }

@@ -64,7 +64,7 @@ export async function exportEvidence(
   const beginning = { format: EVIDENCE.format, program, createdAt: now.toISOString() }
   // First what may be refused: reports take long.
   const found = logsAmong(logs)
-  const others = await Promise.all(added.map(async (one) => bytesPart(`added/${basename(one)}`, await readFile(one))))
+  const others = await Promise.all(added.map((one) => filePart(one, `added/${basename(one)}`)))
   const printed = await reports()
   const gathered = await openLogs(found, period, opened)
   const versions = await policy()

@@ -4,7 +4,7 @@
  */
 import type { WrittenLeaves } from '../../analysis/possible-sets.ts'
 import { type Evidence, rulePlace } from '../../decide/evidence.ts'
-import type { HypotheticalDecision } from '../../decide/permits/issue-permits.ts'
+import type { HypotheticalDecision } from '../../decide/permits/assumed-object.ts'
 import type { Rule } from '../../decide/policy.ts'
 import { isRefusal, type Refusal } from '../../decide/refusal.ts'
 import { ownerFieldOf } from '../../decide/relations/ownership.ts'
