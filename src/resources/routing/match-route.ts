@@ -43,22 +43,20 @@ type Register = (router: Router, path: string, route: Route) => void
  * No two routes match one path (src/resources/check/routes.ts).
  */
 export class Routers {
-  /** The routers, by the beginning that all their paths share. */
-  readonly #routers: ReadonlyMap<string, { readonly router: Router; readonly routes: RouterMiddleware }>
+  /** By the beginning that all their paths share. */
+  readonly #groups: ReadonlyMap<string, readonly Route[]>
+  /** The routers of these groups, each made for the first request that needs it: an atomic batch needs few of them. */
+  readonly #routers = new Map<string, { readonly router: Router; readonly routes: RouterMiddleware }>()
+  readonly #register: Register
   readonly #routes: ReadonlyMap<unknown, Route>
   /** The length of the longest beginning, counted in slashes. */
   readonly #longestBeginning: number
 
   constructor(routes: readonly Route[], register: Register) {
     this.#routes = new Map(routes.map((route) => [pathOf(route), route]))
-    this.#routers = new Map(
-      [...Map.groupBy(routes, beginningOf)].map(([beginning, group]) => {
-        const router = new KoaRouter({ strict: true, sensitive: true })
-        for (const route of group) register(router, pathOf(route), route)
-        return [beginning, { router, routes: router.routes() }]
-      }),
-    )
-    this.#longestBeginning = Math.max(0, ...this.#routers.keys().map((beginning) => beginning.split('/').length))
+    this.#groups = Map.groupBy(routes, beginningOf)
+    this.#register = register
+    this.#longestBeginning = Math.max(0, ...this.#groups.keys().map((beginning) => beginning.split('/').length))
   }
 
   /** The match, and the routes of the router that has it. */
@@ -66,13 +64,22 @@ export class Routers {
     if (target instanceof Problem) return { match: { kind: 'malformed', problem: target } }
     // No two routes match one path, so the order only saves time: most paths fit the longest of the beginnings.
     for (const beginning of beginnings(target.path, this.#longestBeginning).reverse()) {
-      const registered = this.#routers.get(beginning)
+      const group = this.#groups.get(beginning)
+      const registered = group && (this.#routers.get(beginning) ?? this.#make(beginning, group))
       const [layer] = registered?.router.match(target.path, method).path ?? []
       const route = layer && this.#routes.get(layer.path)
       if (!registered || !route) continue
       return { match: matchOf(route, method, target, valueIn(target.path, beginning)), routes: registered.routes }
     }
     return { match: { kind: 'unknown-path' } }
+  }
+
+  #make(beginning: string, group: readonly Route[]) {
+    const router = new KoaRouter({ strict: true, sensitive: true })
+    for (const route of group) this.#register(router, pathOf(route), route)
+    const made = { router, routes: router.routes() }
+    this.#routers.set(beginning, made)
+    return made
   }
 }
 
