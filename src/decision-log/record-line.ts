@@ -19,17 +19,36 @@ const LOUD = /[\u007f-\u009f\u2028\u2029]/g
 const SALT_LENGTH = 32
 const SALTS_BYTES = (2 * SALT_LENGTH * 3) / 4
 
+/** A call for random bytes costs as much as the line, so one is for many. */
+const SALTS = Buffer.alloc(128 * SALTS_BYTES)
+let usedSalts = SALTS.length
+
 /** JSON, without the end of the line. What is personal comes last, in two parts with their seals (sealed-line.ts). */
 export function recordLine(record: DecisionRecord): string {
-  const { facts, asked } = record
+  const { facts, asked, address, subject, credential, signedIn } = record
   const open = JSON.stringify(openPart(record))
-  const who = JSON.stringify(whoPart(record))
-  const known = JSON.stringify(knownPart(record, facts))
+  const who = JSON.stringify({ address, subject, credential, signedIn } satisfies MembersOf<Who>)
+  const knownMembers: MembersOf<Known> = {
+    parent: record.parent,
+    objectId: record.objectId,
+    searched: record.searched,
+    expanded: record.expanded,
+    along: record.along,
+    migrated: record.migrated,
+    arguments: record.arguments,
+    facts,
+  }
+  const known = JSON.stringify(knownMembers)
   // Only the facts of a single decision can be long: all lists of other objects have a bound of their number.
   const isCut = facts !== undefined && open.length + who.length + known.length > LONGEST
   const questions = asked ? `,"asked":[${askedTexts(asked).join(',')}]` : ''
-  const told = `${commaBefore(isCut ? JSON.stringify(knownPart(record, undefined)) : known)}${questions}`
-  const salts = nextSalts()
+  const told = `${commaBefore(isCut ? JSON.stringify({ ...knownMembers, facts: undefined }) : known)}${questions}`
+  if (usedSalts === SALTS.length) {
+    randomFillSync(SALTS)
+    usedSalts = 0
+  }
+  const salts = SALTS.toString('base64url', usedSalts, usedSalts + SALTS_BYTES)
+  usedSalts += SALTS_BYTES
   const sealed = who === '{}' ? '' : `,"sealed":"${salts.slice(0, SALT_LENGTH)}"${commaBefore(who)}`
   const sealedFacts = told === '' ? '' : `,"sealedFacts":"${salts.slice(SALT_LENGTH)}"${told}`
   return quiet(`${open.slice(0, -1)}${isCut ? ',"cut":true' : ''}${sealed}${sealedFacts}}`)
@@ -81,37 +100,6 @@ function openPart(record: DecisionRecord): MembersOf<Exclude<keyof DecisionRecor
     write: record.write,
   }
   return part
-}
-
-function whoPart({ address, subject, credential, signedIn }: DecisionRecord): MembersOf<Who> {
-  return { address, subject, credential, signedIn }
-}
-
-function knownPart(record: DecisionRecord, facts: DecisionRecord['facts']): MembersOf<Known> {
-  return {
-    parent: record.parent,
-    objectId: record.objectId,
-    searched: record.searched,
-    expanded: record.expanded,
-    along: record.along,
-    migrated: record.migrated,
-    arguments: record.arguments,
-    facts,
-  }
-}
-
-const SALTS = Buffer.alloc(128 * SALTS_BYTES)
-let usedSalts = SALTS.length
-
-/** The two salts of a line, as one text. A call for random bytes costs as much as the line, so one is for many. */
-function nextSalts(): string {
-  if (usedSalts === SALTS.length) {
-    randomFillSync(SALTS)
-    usedSalts = 0
-  }
-  const salts = SALTS.toString('base64url', usedSalts, usedSalts + SALTS_BYTES)
-  usedSalts += SALTS_BYTES
-  return salts
 }
 
 /** The members of an object, to be added to another one. */

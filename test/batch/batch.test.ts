@@ -163,7 +163,10 @@ describe('a schema file with the path /batch', () => {
     const files = {
       ...BATCHING,
       'schemas/brews.json': brews,
-      'policies/policy.csv': withRules(BATCHING['policies/policy.csv'], 'p, member, brews, list|create|read, any, *, allow'),
+      'policies/policy.csv': withRules(
+        BATCHING['policies/policy.csv'],
+        'p, member, brews, list|create|read, any, *, allow',
+      ),
     }
     const server = await startTestServer({ files })
     try {

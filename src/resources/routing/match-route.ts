@@ -69,7 +69,7 @@ export class Routers {
       const [layer] = registered?.router.match(target.path, method).path ?? []
       const route = layer && this.#routes.get(layer.path)
       if (!registered || !route) continue
-      return { match: matchOf(route, method, target, valueIn(target.path, beginning)), routes: registered.routes }
+      return { match: matchOf(route, method, target, beginning), routes: registered.routes }
     }
     return { match: { kind: 'unknown-path' } }
   }
@@ -83,7 +83,11 @@ export class Routers {
   }
 }
 
-function matchOf(route: Route, method: string, target: Target, value: string | undefined): Match {
+/** The parameter is a whole segment (src/resources/check/routes.ts), the one after the beginning. */
+function matchOf(route: Route, method: string, target: Target, beginning: string): Match {
+  const { path } = target
+  const end = path.indexOf('/', beginning.length)
+  const value = path === beginning ? undefined : decode(path.slice(beginning.length, end < 0 ? undefined : end))
   const endpoint = route.endpoints.get(method as Method)
   const named = route.parent ? { id: undefined, parentId: value } : { id: value, parentId: undefined }
   return endpoint
@@ -106,13 +110,6 @@ function beginningOf({ path }: Route): string {
 
 function pathOf({ path }: Route): string {
   return withParameter(path, `:${parameterOf(path)}`).replace('*', '\\*')
-}
-
-/** The parameter is a whole segment (src/resources/check/routes.ts), the one after the beginning. */
-function valueIn(path: string, beginning: string): string | undefined {
-  if (path === beginning) return undefined
-  const end = path.indexOf('/', beginning.length)
-  return decode(path.slice(beginning.length, end < 0 ? undefined : end))
 }
 
 /** A path, and each of its beginnings that ends with one of the first slashes. */
