@@ -5,7 +5,7 @@
 import type { OpenedStore, OpenTransaction, Transactions } from '../contract.ts'
 import { StoreUnavailable } from '../errors.ts'
 import { type Ask, type Row, type Statement, sql } from '../sql/statement.ts'
-import { inTime, openTransaction, TRANSACTION_MS } from '../sql/transactions.ts'
+import { inTime, openTransaction, TRANSACTION_MS, TransactionQueue } from '../sql/transactions.ts'
 import type { StoreConnections } from './connections/connections.ts'
 import { Gathered } from './connections/gathered.ts'
 import type { StoreWrite } from './connections/sending.ts'
@@ -23,31 +23,38 @@ export function postgresTransactions(
   engine: PostgresEngine,
   assemble: (connections: StoreConnections) => { readonly engine: PostgresEngine; readonly opened: OpenedStore },
 ): Transactions {
+  const queue = new TransactionQueue()
+  const run = async <T>(work: (open: OpenTransaction) => Promise<T>): Promise<T> => {
+    let isBegun = false
+    let failure: { readonly error: unknown } | undefined
+    try {
+      return await engine.connections.writer.transaction(async (ask) => {
+        // What the requests have asked of others can't be asked twice.
+        if (isBegun) throw new StoreUnavailable(new Error('the database has undone the transaction'))
+        isBegun = true
+        const held = new HeldConnections(ask)
+        const { engine: inside, opened } = assemble(held)
+        try {
+          for (const setting of SETTINGS) await ask(sql(setting))
+          return await inTime(work(openTransaction(opened, inside.sql)))
+        } catch (error) {
+          failure = { error }
+          throw error
+        } finally {
+          held.end()
+        }
+      })
+    } catch (error) {
+      throw failure?.error === error ? error : asOfContract(error)
+    }
+  }
+  // The writer takes other writes between two of them, in the order in which they came.
   return {
-    async run<T>(work: (open: OpenTransaction) => Promise<T>): Promise<T> {
-      let isBegun = false
-      let failure: { readonly error: unknown } | undefined
-      try {
-        return await engine.connections.writer.transaction(async (ask) => {
-          // What the requests have asked of others can't be asked twice.
-          if (isBegun) throw new StoreUnavailable(new Error('the database has undone the transaction'))
-          isBegun = true
-          const held = new HeldConnections(ask)
-          const { engine: inside, opened } = assemble(held)
-          try {
-            for (const setting of SETTINGS) await ask(sql(setting))
-            return await inTime(work(openTransaction(opened, inside.sql)))
-          } catch (error) {
-            failure = { error }
-            throw error
-          } finally {
-            held.end()
-          }
-        })
-      } catch (error) {
-        throw failure?.error === error ? error : asOfContract(error)
-      }
-    },
+    run: (work) =>
+      queue.run(
+        () => run(work),
+        async () => undefined,
+      ),
   }
 }
 

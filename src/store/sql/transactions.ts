@@ -1,6 +1,6 @@
 /** What both engines share of a transaction that several requests are in (contract.ts, `Transactions`). */
 import type { OpenedStore, OpenTransaction } from '../contract.ts'
-import { TransactionTooLong } from '../errors.ts'
+import { StoreUnavailable, TransactionTooLong } from '../errors.ts'
 import { keepReplay } from './idempotency-keys.ts'
 import type { SqlEngine } from './statement.ts'
 
@@ -28,3 +28,24 @@ export async function inTime<T>(work: Promise<T>): Promise<T> {
     clearTimeout(timer)
   }
 }
+
+/** Whoever has waited so long for those before it is refused. */
+const QUEUE_MS = 5000
+
+/** The transactions of a process, one after the other: of other writes, each waits for one of them at most. */
+export class TransactionQueue {
+  #last: Promise<unknown> = Promise.resolve()
+
+  /** `between`: what comes before the next one. Throws StoreUnavailable. */
+  run<T>(transaction: () => Promise<T>, between: () => Promise<unknown>): Promise<T> {
+    const begun = performance.now()
+    const mine = this.#last.then(() => {
+      if (performance.now() - begun > QUEUE_MS) throw new StoreUnavailable(new Error('too many transactions wait'))
+      return transaction()
+    })
+    this.#last = mine.then(ignore, ignore).then(() => between().catch(ignore))
+    return mine
+  }
+}
+
+function ignore(): void {}

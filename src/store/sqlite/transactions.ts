@@ -6,7 +6,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { OpenTransaction, Transactions } from '../contract.ts'
 import { StoreUnavailable } from '../errors.ts'
-import { inTime, openTransaction } from '../sql/transactions.ts'
+import { inTime, openTransaction, TransactionQueue } from '../sql/transactions.ts'
 import { OpenCommits } from './commits.ts'
 import { answering, identityOf, isBusy, moved, openDatabaseFile } from './database.ts'
 import { assemble, type DatabaseParts } from './engine.ts'
@@ -24,9 +24,6 @@ interface TransactionParts extends DatabaseParts {
   readonly others: OtherWrites
 }
 
-/** Each may take TRANSACTION_MS. */
-const MOST_WAITING = 8
-
 /** Others hold the lock for one commit, or for a transaction like this one. */
 const [LOCK_MS, LOOK_MS] = [3000, 5]
 
@@ -35,8 +32,7 @@ const READ_MS = 20
 
 export class SqliteTransactions implements Transactions {
   readonly #parts: TransactionParts
-  #last: Promise<unknown> = Promise.resolve()
-  #waiting = 0
+  readonly #queue = new TransactionQueue()
 
   constructor(parts: TransactionParts) {
     const bounds = { ...parts.bounds, listMs: READ_MS, countMs: READ_MS }
@@ -44,17 +40,11 @@ export class SqliteTransactions implements Transactions {
   }
 
   run<T>(work: (open: OpenTransaction) => Promise<T>): Promise<T> {
-    if (this.#waiting >= MOST_WAITING) throw new StoreUnavailable(new Error('too many transactions wait'))
-    this.#waiting += 1
-    const mine = this.#last.then(() => this.#run(work))
     // The next one waits for the writes that have waited for this one, so that they never wait for two.
-    this.#last = mine.catch(() => undefined).then(() => this.#end())
-    return mine
-  }
-
-  async #end(): Promise<void> {
-    this.#waiting -= 1
-    await this.#parts.others.resume().catch(() => undefined)
+    return this.#queue.run(
+      () => this.#run(work),
+      () => this.#parts.others.resume(),
+    )
   }
 
   async #run<T>(work: (open: OpenTransaction) => Promise<T>): Promise<T> {
