@@ -109,6 +109,18 @@ for (const [engine, startOn] of ENGINES) {
       })
     })
 
+    it('`null`: an object that would not fit its schema without it keeps what it refers to', async () => {
+      const task = await make('alice', 'tasks')
+      const pledge = await make('alice', 'pledges', { taskId: task, text: 'promised' })
+      const { status, body } = await ask('alice', 'DELETE', `/tasks/${task}`)
+      expect([status, body.code]).to.deep.equal([409, 'referenced'])
+      expect((await objectOf('pledges', pledge)).taskId).to.equal(task)
+      // The negative control: without a text, a pledge needs no task.
+      expect((await ask('alice', 'PATCH', `/pledges/${pledge}`, { text: null })).status).to.equal(200)
+      expect((await ask('alice', 'DELETE', `/tasks/${task}`)).status).to.equal(204)
+      expect(await objectOf('pledges', pledge)).to.not.have.property('taskId')
+    })
+
     it('`cascade`: those that refer go too, and those that refer to them, through circles', async () => {
       const project = await make('alice', 'projects')
       const tasks = [
@@ -197,8 +209,8 @@ for (const [engine, startOn] of ENGINES) {
       } finally {
         store.list = list
       }
-      // Tasks of the project; tasks by two fields, and remarks, of all these tasks.
-      expect(lists).to.equal(4)
+      // Tasks of the project; tasks by two fields, remarks and pledges, of all these tasks.
+      expect(lists).to.equal(5)
     })
 
     it('an object that meanwhile refers to another one is neither deleted nor changed', async () => {

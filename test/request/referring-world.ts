@@ -47,6 +47,11 @@ export const REFERRING = {
     stampId: { ...ID, ...to('stamps') },
     sealId: { ...ID, ...to('seals') },
   }),
+  // With a text, it needs its task.
+  'schemas/pledges.json': schemaOf('pledges', { taskId: { ...ID, ...to('tasks', 'null') }, text: ID }).replace(
+    /\}$/,
+    ',"dependentRequired":{"text":["taskId"]}}',
+  ),
   // No GET shows one: a list shows a part of them.
   'schemas/stamps.json': schemaOf('stamps', { secret: ID }, [
     { path: '/stamps', methods: ['GET', 'POST'], view: 'short' },
@@ -60,6 +65,7 @@ export const REFERRING = {
 projects: { relations: { owner: ownerId } }
 tasks: { relations: { owner: ownerId } }
 remarks: { relations: { owner: ownerId } }
+pledges: { relations: { owner: ownerId } }
 contracts: { relations: { owner: ownerId } }
 stamps: { relations: { owner: ownerId } }
 seals: { relations: { owner: ownerId } }
@@ -72,7 +78,7 @@ seals: { short: [id, ownerId] }
   'policies/policy.csv': withRules(
     SHIPPED('policy.csv'),
     [
-      ...['projects', 'tasks', 'remarks', 'contracts', 'stamps', 'seals'].flatMap((name) => [
+      ...['projects', 'tasks', 'remarks', 'pledges', 'contracts', 'stamps', 'seals'].flatMap((name) => [
         `p, member, ${name}, list|read|create|update|replace|delete, owner, *, allow`,
         `p, admin, ${name}, list|read|create|update|replace|delete, any, *, allow`,
       ]),

@@ -11,7 +11,7 @@ import { permitUnset } from '../../decide/permits/issue-permits.ts'
 import { type AlongPermit, type Permit, restingOn } from '../../decide/permits/permit.ts'
 import { objectRoute, referencesAsked, type WrittenReferences } from '../../decide/permits/references.ts'
 import { isRefusal } from '../../decide/refusal.ts'
-import type { StoredObject } from '../../resources/object.ts'
+import { represent, type StoredObject } from '../../resources/object.ts'
 import { type ReferringField, referringTo } from '../../resources/references.ts'
 import type { Resource } from '../../resources/resource.ts'
 import { StaleObject } from '../../store/errors.ts'
@@ -88,6 +88,13 @@ function referenced(why = 'Other objects refer to this one; delete or change the
   return new Problem('referenced', why)
 }
 
+/** Rules at the root of a schema may need a field that is taken away. Throws Problem referenced. */
+function fitting(resource: Resource, object: StoredObject, unset: Permit<'update'>): Permit<'update'> {
+  const faultsOf = (document: StoredObject['document']) => resource.validate(represent({ ...object, document }))
+  if (faultsOf(unset.document).length === 0 || faultsOf(object.document).length > 0) return unset
+  throw referenced('An object that refers to this one does not fit its schema without it; change it first.')
+}
+
 interface GoingObjects {
   readonly resource: Resource
   /** By id; the first one is the object of the request. */
@@ -149,7 +156,7 @@ class Going {
     const changed = [...this.#unset].flatMap(([resource, some]) =>
       [...some.values()]
         .filter(({ object }) => !this.#gone.get(resource.name)?.permits.has(object.id))
-        .map(({ object, fields }) => permitUnset(resource, object, fields)),
+        .map(({ object, fields }) => fitting(resource, object, permitUnset(resource, object, fields))),
     )
     return [...changed, ...gone]
   }
