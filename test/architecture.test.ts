@@ -42,8 +42,8 @@ const MATRIX_ROOMS = [
 /** Code lines of each room: what was reached, rounded up to the next fifty. Lower one whenever its room gets smaller. */
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
-  cli: 5060,
-  tools: 30910,
+  cli: 5090,
+  tools: 31290,
   server: 13080,
   analysis: 4950,
   config: 900,

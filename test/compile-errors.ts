@@ -17,7 +17,10 @@ export async function errorLines(file: string): Promise<readonly number[]> {
   } catch (error) {
     const { stdout } = error as { stdout: string }
     const lines = stdout.matchAll(new RegExp(`${file.replaceAll('.', '\\.')}\\((\\d+),`, 'g'))
-    return [...lines].map(([, line]) => Number(line))
+    const found = [...lines].map(([, line]) => Number(line))
+    const all = stdout.match(/^\S.*: error TS/gm) ?? []
+    if (all.length !== found.length) throw new Error(`a file beside it doesn't compile:\n${stdout}`)
+    return found
   } finally {
     rmSync(project)
   }

@@ -26,6 +26,10 @@ export const UNTIL = new Option(
 export const ONLY_RESOURCES = new Option('--resource <name...>', 'only this resource; repeat for more').default(
   [] as readonly string[],
 )
+export const ROLES_OF_CALLER = new Option(
+  '--role <name...>',
+  'only what a caller with this role (or anonymous) may do; repeat for a caller with several roles',
+).default([] as readonly string[])
 export const TEXT_OR_JSON = formats('text', 'json')
 export const FAIL_ON_SEVERITY = ['error', 'warning'] as const
 export const FAIL_ON_DIRECTION = ['widening', 'narrowing', 'any'] as const

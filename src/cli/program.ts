@@ -32,6 +32,7 @@ const GROUPS: Readonly<Record<string, () => Promise<CommandUnknownOpts>>> = {
   upgrade: async () => (await import('./project.ts')).upgradeCommand(),
   doctor: async () => (await import('./project.ts')).doctorCommand(),
   openapi: async () => (await import('./openapi/openapi.ts')).openapiCommand(),
+  client: async () => (await import('./openapi/client.ts')).clientCommand(),
   lsp: async () => (await import('./lsp.ts')).lspCommand(),
   completion: async () => (await import('./completion.ts')).completionCommand(createProgram),
 }

@@ -14,7 +14,8 @@ import { until } from '../until.ts'
 /** They look, or write files that a server doesn't read. */
 const OTHERS = [
   ...['access compare', 'access grants', 'access of', 'access report', 'access verify-review', 'access who'],
-  ...['add resource', 'add service', 'backup verify', 'ci github', 'ci staged', 'completion', 'data check'],
+  ...['add resource', 'add service', 'backup verify', 'ci github', 'ci staged', 'client', 'completion'],
+  'data check',
   ...['decisions prove', 'decisions query', 'decisions tail', 'decisions verify', 'decisions verify-proof', 'doctor'],
   ...['eject', 'evidence verify', 'init', 'key list', 'lsp'],
   ...['matrix attack', 'matrix coverage', 'matrix find', 'matrix init'],

@@ -33,6 +33,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   upgrade: ['upgrade', '--check', '--from', LAUNCHER],
   doctor: ['doctor', '--format', 'json'],
   openapi: ['openapi', '--role', 'auditor'],
+  client: ['client', '--out', LAUNCHER],
   completion: ['completion', 'bash', '--', 'policy', 'ch'],
 }
 

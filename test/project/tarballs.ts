@@ -13,9 +13,9 @@ const CHECKERS: readonly (readonly [program: string, ...args: readonly string[]]
 export const MOST_PACKED = 1_400_000
 export const MOST_UNPACKED = 4_700_000
 
-/** Files that have no place in a package. */
+/** Files that have no place in a package. A template is a text, in any language. */
 export function strayNames(names: readonly string[]): readonly string[] {
-  return names.filter((name) => /(?<!\.d)\.ts$|\.test\.|\.map$/.test(name))
+  return names.filter((name) => !name.startsWith('templates/') && /(?<!\.d)\.ts$|\.test\.|\.map$/.test(name))
 }
 
 /** What the checkers object to; nothing if they agree. */

@@ -1,7 +1,7 @@
 /** sallyport openapi */
 import { Command } from 'commander'
 import { print } from '../../present/print.ts'
-import { POLICIES, SCHEMAS, settingsWith, withHelp } from '../options.ts'
+import { POLICIES, ROLES_OF_CALLER, SCHEMAS, settingsWith, withHelp } from '../options.ts'
 
 export function openapiCommand() {
   return withHelp(new Command('openapi'), {
@@ -10,11 +10,7 @@ export function openapiCommand() {
   })
     .addOption(POLICIES)
     .addOption(SCHEMAS)
-    .option(
-      '--role <name...>',
-      'only what a caller with this role (or anonymous) may do; repeat for a caller with several roles',
-      [],
-    )
+    .addOption(ROLES_OF_CALLER)
     .action(async (flags) => {
       const { openapiDocument } = await import('./document.ts')
       const { place, schemas, role } = await settingsWith(flags)

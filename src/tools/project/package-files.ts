@@ -50,7 +50,7 @@ export async function packageJson(): Promise<PackageJson> {
   return JSON.parse(await packageText('package.json'))
 }
 
-const TEMPLATES = ['empty/policies', 'project/package.json', 'resources', 'tenants/policies']
+const TEMPLATES = ['client', 'empty/policies', 'project/package.json', 'resources', 'tenants/policies']
 const NEEDED = [
   ...['bin/sallyport.js', 'dist/compiled', 'policies', 'schemas', 'src/policy/schemas', 'docs'],
   ...TEMPLATES.map((name) => `templates/${name}`),
