@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { makeFolder } from '../../src/base/files/make-folder.ts'
+import { groupsOf } from '../../src/tools/client/client-groups.ts'
 import { BATCHING } from '../batch/batch-world.ts'
 import { ROOT, sallyport } from '../command.ts'
 import { errorLines, expectedLines } from '../compile-errors.ts'
@@ -215,6 +216,54 @@ describe('`sallyport client`', () => {
     const { code, stderr } = await client('without.ts')
     expect([code, stderr.trim().split('\n').length]).to.deep.equal([2, 1])
     expect(stderr).to.include('run `npm install --save-dev openapi-typescript@7 typescript@5`')
+  })
+})
+
+describe('the names of a client', () => {
+  const list = { parameters: [{ name: 'cursor', in: 'query' }] }
+  const named = (...paths: readonly (readonly [path: string, tag: string, more?: object])[]) => {
+    const operations = paths.map(([path, tag, more]) => [path, { get: { tags: [tag], responses: {}, ...more } }])
+    const { groups, leftOut } = groupsOf({ paths: Object.fromEntries(operations) })
+    const shown = [...groups].map(([name, { routes, parts }]) => [
+      name,
+      routes.map(({ path, kind }) => `${kind} ${path}`),
+      [...parts].map(([part, { path, kind }]) => `${part}: ${kind} ${path}`),
+    ])
+    return { shown, leftOut }
+  }
+
+  it('are those of the resources, for the path that has no end and the most', () => {
+    const old = { deprecated: true }
+    const { shown, leftOut } = named(
+      ['/api/v1/order-items', 'order-items', { ...list, ...old }],
+      ['/api/v1/order-items/{id}', 'order-items', old],
+      ['/order-items/{id}', 'order-items'],
+      ['/api/v2/order-items', 'order-items', list],
+      ['/api/v2/order-items/{id}', 'order-items'],
+    )
+    expect(shown).to.deep.equal([
+      ['orderItems', ['list /api/v2/order-items', 'object /api/v2/order-items/{id}'], []],
+      ['apiV1OrderItems', ['list /api/v1/order-items', 'object /api/v1/order-items/{id}'], []],
+    ])
+    expect(leftOut).to.deep.equal(['/order-items/{id}'])
+  })
+
+  it('lead from a parent to its collection, and from an object to its parts, also where nothing else is there', () => {
+    const { shown, leftOut } = named(
+      ['/projects/{id}', 'projects'],
+      ['/projects/{projectId}/tasks', 'tasks', list],
+      ['/projects/{id}/list', 'projects'],
+      ['/old/{projectId}/tasks', 'tasks', list],
+      ['/{projectId}/tasks', 'tasks', list],
+      ['/me', 'people'],
+    )
+    expect(shown).to.deep.equal([
+      ['projects', ['object /projects/{id}'], ['tasks: list /projects/{projectId}/tasks']],
+      ['people', ['single /me'], []],
+      ['old', [], ['tasks: list /old/{projectId}/tasks']],
+      ['root', [], ['tasks: list /{projectId}/tasks']],
+    ])
+    expect(leftOut).to.deep.equal(['/projects/{id}/list'])
   })
 })
 

@@ -2,7 +2,6 @@
 
 interface OfferedSchema {
   readonly $ref?: string
-  readonly properties?: Readonly<Record<string, unknown>>
 }
 
 interface OfferedParameter {
@@ -54,7 +53,7 @@ export interface ClientGroup {
 
 export interface ClientGroups {
   readonly groups: ReadonlyMap<string, ClientGroup>
-  /** Paths whose names others have. */
+  /** Paths whose names are taken. */
   readonly leftOut: readonly string[]
 }
 
@@ -65,11 +64,11 @@ const TAKEN: ReadonlySet<string> = new Set([
 ])
 
 /** Of `/a/b/{id}/c`: `/a/b`, and `c`. */
-const FORM = /^((?:\/[^/{}]+)+)(?:\/\{\w+\})?(?:\/([^{}]+))?$/
+const FORM = /^((?:\/[^/{}]+)*)(?:\/\{\w+\})?(?:\/([^{}]+))?$/
 
-export function groupsOf({ paths, components }: OpenApi): ClientGroups {
+export function groupsOf({ paths }: Pick<OpenApi, 'paths'>): ClientGroups {
   const routes = Object.entries(paths).map(([path, operations]): ClientRoute => {
-    return { path, kind: kindOf(path, operations, components.schemas), operations }
+    return { path, kind: kindOf(path, operations), operations }
   })
   const byBase = Map.groupBy(routes, ({ path }) => FORM.exec(path)?.[1] ?? path)
   const groups = new Map<string, ClientGroup>()
@@ -82,10 +81,8 @@ export function groupsOf({ paths, components }: OpenApi): ClientGroups {
   return { groups, leftOut }
 }
 
-function kindOf(path: string, { get, post }: OfferedOperations, schemas: OpenApi['components']['schemas']) {
-  const shown = schemaOf(get?.responses['200']?.content)
-  const { properties = {} } = (shown?.$ref === undefined ? shown : schemas[shown.$ref.split('/').at(-1) ?? '']) ?? {}
-  if (post || ('items' in properties && 'next' in properties)) return 'list'
+function kindOf(path: string, { get, post }: OfferedOperations): ClientRoute['kind'] {
+  if (post || get?.parameters?.some(({ name }) => name === 'cursor')) return 'list'
   return path.includes('{') ? 'object' : 'single'
 }
 
@@ -135,5 +132,5 @@ function groupOf(all: readonly ClientRoute[], leftOut: string[]): ClientGroup {
 /** `/api/order-items` is `apiOrderItems`. */
 function inCamelCase(text: string): string {
   const words = text.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '')
-  return words.map((word, i) => (i === 0 ? word : `${word[0]?.toUpperCase()}${word.slice(1)}`)).join('')
+  return words.map((word, i) => (i === 0 ? word : `${word[0]?.toUpperCase()}${word.slice(1)}`)).join('') || 'root'
 }

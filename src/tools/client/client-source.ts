@@ -46,21 +46,19 @@ type GroupsQuery<Query> = { aggregate: string[] } & Omit<
 function groupSource({ routes, parts }: ClientGroup): string {
   const hasSingle = routes.some(({ kind }) => kind === 'single')
   const own = routes.flatMap((route) => {
-    if (route.kind === 'list') return listMembers(route, '')
+    if (route.kind === 'list') return listMembers(route, quoted(route.path))
     if (route.kind === 'single') return objectMembers(route)
     return hasSingle ? [member('byId', object(objectMembers(route)))] : objectMembers(route)
   })
   const inner = [...parts].map(([name, route]) => {
     if (route.kind !== 'list') return member(name, object(objectMembers(route)))
-    const parent = /\{(\w+)\}/.exec(route.path)?.[1] ?? ''
-    return member(name, `(${parent}: string) => (${object(listMembers(route, parent))})`)
+    return member(name, `(parentId: string) => (${object(listMembers(route, `at(${quoted(route.path)}, parentId)`))})`)
   })
   return object([...own, ...inner])
 }
 
-/** \`parent\`: the parameter that has the id of the object above the list. */
-function listMembers({ path, operations: { get, post } }: ClientRoute, parent: string): readonly string[] {
-  const place = parent === '' ? quoted(path) : `at(${quoted(path)}, ${parent})`
+/** `place`: the path, as an expression. */
+function listMembers({ path, operations: { get, post } }: ClientRoute, place: string): readonly string[] {
   return [...(get ? readMembers(path, place, get) : []), ...(post ? [createMember(path, place, post)] : [])]
 }
 

@@ -53,12 +53,12 @@ async function clientSource(document: OpenApi, path: string, roles: readonly str
   const offered = narrowed(document)
   const paths = Object.entries(offered.paths)
   const [batch] = paths.find(([, { post }]) => post?.tags?.[0] === BATCH) ?? []
-  const groups = groupsOf({ ...offered, paths: Object.fromEntries(paths.filter(([path]) => path !== batch)) })
+  const groups = groupsOf({ paths: Object.fromEntries(paths.filter(([path]) => path !== batch)) })
   const runtime = await readFile(packagePath('templates/client/runtime.ts'), 'utf8')
   const types = await generate(offered)
   return [
     `${MARK}${roles.map((role) => ` --role ${role}`).join('')}\`: change the schemas or the policy, and make it again.`,
-    ...groups.leftOut.map((one) => `// Not in it, because another path has its name: ${one}`),
+    ...groups.leftOut.map((one) => `// Not in it, because its name is taken: ${one}`),
     '/* eslint-disable */',
     '// biome-ignore-all format: made by a program\n// biome-ignore-all lint: made by a program\n',
     connectSource(groups, batch),
