@@ -162,6 +162,37 @@ describe('a hostile batch', () => {
     )
   })
 
+  it('makes no path of any size out of one long text', async () => {
+    const schema = BATCHING['schemas/remarks.json'].replace(
+      '"text":{"type":"string","maxLength":99}',
+      '"text":{"type":"string"}',
+    )
+    const long = await startTestServer({ files: { ...BATCHING, 'schemas/remarks.json': schema } })
+    try {
+      const alice = await long.token('alice', 'member')
+      const made = await long.ask('POST', '/remarks', { token: alice, body: remark('r', '.'.repeat(90_000)).body })
+      expect(made.status).to.equal(201)
+      const refs = (times: number, value = '{r.text}') => value.repeat(times)
+      const begun = performance.now()
+      const { body } = await sendBatch(long, alice, [
+        get('r', `/remarks/${made.body.id}`),
+        get('one', `/remarks/${refs(1)}`),
+        get('many', `/remarks/${refs(1000)}`),
+        get('query', `/remarks?id=${refs(1000)}`),
+        get('fits', `/remarks/${refs(200, '{r.id}')}`),
+      ])
+      expect(body.responses.map(({ status, body }: PartAnswer) => `${status} ${body.code}`)).to.deep.equal([
+        '200 undefined',
+        ...Array(3).fill('414 url-too-long'),
+        '404 object-not-found',
+      ])
+      // Each of the two would be 270 MB, and take ten seconds.
+      expect(performance.now() - begun).to.be.below(5000)
+    } finally {
+      await long.stop()
+    }
+  })
+
   it('gives no value of a refused request, of a HEAD, or of what a value inherits', async () => {
     const [, , , ...answers] = await send([
       remark('m', 'x'),

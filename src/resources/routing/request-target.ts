@@ -4,7 +4,7 @@ import { isIPv6 } from 'node:net'
 import { Problem } from '../../base/problems/problem.ts'
 
 /** Longer than any URL that the routes can need; the header limit of Node's parser is a further bound. */
-const MAX_URL_LENGTH = 8192
+export const MAX_URL_LENGTH = 8192
 
 /** Most targets: nothing in it has to be looked at more closely. */
 const PLAIN_PATH = /^\/[\w/.~-]*$/
@@ -18,8 +18,7 @@ export interface Target {
 
 /** A faulty target is a value, not an exception, because rate limits come before any answer. */
 export function readTarget(url: string): Target | Problem {
-  if (url.length > MAX_URL_LENGTH)
-    return new Problem('url-too-long', `The URL is too long; send at most ${MAX_URL_LENGTH} characters.`)
+  if (url.length > MAX_URL_LENGTH) return urlTooLong()
   if (PLAIN_PATH.test(url)) return { path: url, query: '' }
   // A server must accept the absolute form (RFC 9112 section 3.2.2); its path counts as if it had come alone.
   const {
@@ -38,6 +37,10 @@ export function readTarget(url: string): Target | Problem {
   if (decode(path) === undefined)
     return new Problem('invalid-path', 'The path has faulty percent-encoding; encode it as UTF-8.')
   return { path, query }
+}
+
+export function urlTooLong(): Problem {
+  return new Problem('url-too-long', `The URL is too long; send at most ${MAX_URL_LENGTH} characters.`)
 }
 
 /** Percent-decodes a text; undefined if the result isn't well-formed UTF-8. */

@@ -6,6 +6,7 @@ import { isObject } from '../../base/is-object.ts'
 import { type Path, pointerOfPath } from '../../base/json-pointer.ts'
 import { type FieldFault, Problem } from '../../base/problems/problem.ts'
 import type { Json } from '../../resources/resource.ts'
+import { MAX_URL_LENGTH, urlTooLong } from '../../resources/routing/request-target.ts'
 import type { InMemoryAnswer, InMemoryRequest } from '../http/in-memory.ts'
 
 export interface BatchRequest {
@@ -119,10 +120,16 @@ export class EarlierValues {
 
   /**
    * The request of a part, with values in place of its references. Throws Problem failed-dependency for a value that
-   * there isn't, and body-too-large before its values make the body larger than `limitBytes`.
+   * there isn't, and body-too-large or url-too-long before its values make the body or the path larger than it may be.
    */
   requestOf({ method, path: sent, headers = {}, body }: BatchPart, limitBytes: number): InMemoryRequest {
-    const path = sent.replaceAll(IN_PATH, (_, reference: string) => this.#inPath(reference))
+    let left = MAX_URL_LENGTH
+    const path = sent.replaceAll(IN_PATH, (_, reference: string) => {
+      const value = this.#inPath(reference)
+      left -= value.length
+      if (left < 0) throw urlTooLong()
+      return value
+    })
     const named = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
     if (body === undefined) return { method, path, headers: named }
     const text = this.#write(body, { left: limitBytes, limitBytes })
