@@ -1,10 +1,12 @@
 /** `sallyport client`: the file compiles, says no to what the API has not, and keeps the promises of HTTP by itself. */
 
+import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises'
 import { createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { makeFolder } from '../../src/base/files/make-folder.ts'
 import { groupsOf } from '../../src/tools/client/client-groups.ts'
@@ -33,6 +35,7 @@ describe('a client that `sallyport client` made', () => {
     for (const [name, places] of [
       ['made.ts', SHIPPED],
       ['referring.ts', referring],
+      ['narrow.ts', [...SHIPPED, '--role', 'anonymous']],
     ] as const) {
       const { code, stderr } = await sallyport(['client', '--out', join(GENERATED, name), ...places])
       expect(code, stderr).to.equal(0)
@@ -46,6 +49,13 @@ describe('a client that `sallyport client` made', () => {
   it('compiles, and refuses what the API has not', async () => {
     expect(expectedLines(CALLS)).to.have.length(16)
     expect(await errorLines(CALLS)).to.deep.equal(expectedLines(CALLS))
+  })
+
+  it('has nothing unused, even where a caller may do next to nothing', async () => {
+    const strict = ['--ignoreConfig', '--noEmit', '--strict', '--noUnusedLocals', '--noUnusedParameters']
+    const options = [...strict, '--exactOptionalPropertyTypes', '--module', 'nodenext', '--types', 'node']
+    const run = promisify(execFile)
+    await run(join(ROOT, 'node_modules/.bin/tsc'), [...options, 'narrow.ts', 'made.ts'], { cwd: GENERATED })
   })
 
   it('reads all pages of a list', async () => {

@@ -30,13 +30,13 @@ export function connect(options: ClientOptions) {
   }
 }
 
-type NoQuery = Record<string, never>
-type QueryOf<Path extends keyof paths> = paths[Path] extends { get: { parameters: { query?: infer Query } } }
+export type NoQuery = Record<string, never>
+export type QueryOf<Path extends keyof paths> = paths[Path] extends { get: { parameters: { query?: infer Query } } }
   ? NonNullable<Query>
   : NoQuery
 /** A query for all objects, page after page, and one for groups of them. */
-type ListQuery<Query> = Omit<Query, 'cursor' | 'count' | 'aggregate' | 'by'>
-type GroupsQuery<Query> = { aggregate: string[] } & Omit<
+export type ListQuery<Query> = Omit<Query, 'cursor' | 'count' | 'aggregate' | 'by'>
+export type GroupsQuery<Query> = { aggregate: string[] } & Omit<
   Query,
   'aggregate' | 'limit' | 'sort' | 'fields' | 'cursor' | 'count' | 'can' | 'expand'
 >
