@@ -69,9 +69,15 @@ function manifestIn(schema: string): CompiledModule {
 }
 
 function xResource(): CompiledModule {
-  const ajv = createAjv({ formats: { date: fullFormats.date }, validateSchema: false, verbose: true })
+  const ajv = createAjv({
+    formats: { date: fullFormats.date },
+    allowUnionTypes: true,
+    validateSchema: false,
+    verbose: true,
+  })
   ajv.addSchema(read('resources/schemas/x-resource.schema.json'), 'x-resource')
-  return moduleOf(ajv, { fitsXResource: 'x-resource' })
+  ajv.addSchema(read('resources/schemas/command.schema.json'), 'command')
+  return moduleOf(ajv, { fitsXResource: 'x-resource', fitsCommand: 'command' })
 }
 
 /** The meta-schema states formats (`regex`, `uri-reference`) that later checks look into more closely. */

@@ -97,6 +97,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
   for (const name of ['policies', 'schemas']) cpSync(join(ROOT, name), join(folder, name), { recursive: true })
   await mkdir(join(folder, 'migrations'))
+  await mkdir(join(folder, 'schemas', 'commands'), { recursive: true })
   await writeFile(join(folder, 'policies/limits.yaml'), NO_LIMITS)
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
   if (candidate) await writeCandidate(folder, candidate)

@@ -93,9 +93,7 @@ export class CreateDecision {
    * current state.
    */
   *showAgain(then: StoredObject, now: StoredObject | undefined): Steps<Representation | undefined, FactNeed> {
-    const fields = yield* readableOf(this.#grants, then)
-    const fieldsNow = now ? yield* readableOf(this.#grants, now) : fields
-    return cutUnlessNothing(represent(then), fields.intersection(fieldsNow))
+    return yield* shownAgain(this.#grants, then, now)
   }
 }
 
@@ -161,6 +159,11 @@ export class UpdateDecision {
     return cutUnlessNothing(represent(object), yield* readableOf(this.#grants, object))
   }
 
+  /** The object as it was `then`, after this caller's own write: what may be read of it, and also of its present state. */
+  *showAgain(then: StoredObject): Steps<Representation | undefined, FactNeed> {
+    return yield* shownAgain(this.#grants, then, this.object)
+  }
+
   #evidenceOrRefusal(result: Evidence | Refusal): Refusal | undefined {
     if (isRefusal(result)) return result
     this.#evidence = result
@@ -183,6 +186,16 @@ function* readableOf(grants: CallerGrants, object: StoredObject): Steps<FieldNam
   const relating = { ...relatingBy(grants), asking: askingAfter(grants, object), reads: undefined }
   const { names } = yield* relate(relating, represent(object))
   return inView(grants, readableOn(grants, names))
+}
+
+function* shownAgain(
+  grants: CallerGrants,
+  then: StoredObject,
+  now: StoredObject | undefined,
+): Steps<Representation | undefined, FactNeed> {
+  const fields = yield* readableOf(grants, then)
+  const fieldsNow = now ? yield* readableOf(grants, now) : fields
+  return cutUnlessNothing(represent(then), fields.intersection(fieldsNow))
 }
 
 /** The caller's own users record gives the caller's attributes. */

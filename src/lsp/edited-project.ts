@@ -45,7 +45,8 @@ export class EditedProject {
   /** Whether the project reads a file of this absolute path. */
   has(path: string): boolean {
     const { policies, schemas, matrices } = this.folders
-    return [policies, schemas].some((one) => dirname(path) === resolve(one)) || isWithin(path, resolve(matrices))
+    const folders = [policies, schemas, join(schemas, 'commands')]
+    return folders.some((one) => dirname(path) === resolve(one)) || isWithin(path, resolve(matrices))
   }
 
   /** Throws ToolError for a folder that is missing, and for a link that leads out of the project. */
@@ -53,10 +54,10 @@ export class EditedProject {
     const { policies, schemas, matrices } = this.folders
     await refuseNoDirectory(policies)
     await refuseNoDirectory(schemas, 'schema')
-    await refuseLinks([policies, schemas, matrices, join(matrices, 'bodies')])
+    await refuseLinks([policies, schemas, join(schemas, 'commands'), matrices, join(matrices, 'bodies')])
     const [reading, read] = await Promise.all([
       readInPlace(policies, textsIn(policies, open)),
-      readSchemas(schemas, textsIn(schemas, open)),
+      readSchemas(schemas, new Map([...textsIn(schemas, open), ...commandsIn(schemas, open)])),
     ])
     if (!isSame(this.#schemas, read)) {
       this.#schemas = read
@@ -80,6 +81,10 @@ async function refuseLinks(folders: readonly string[]): Promise<void> {
 function textsIn(folder: string, open: OpenTexts): ReadonlyMap<string, string> {
   const here = resolve(folder)
   return new Map([...open].flatMap(([path, text]) => (dirname(path) === here ? [[basename(path), text] as const] : [])))
+}
+
+function commandsIn(schemas: string, open: OpenTexts): readonly (readonly [string, string])[] {
+  return [...textsIn(join(schemas, 'commands'), open)].map(([name, text]) => [`commands/${name}`, text])
 }
 
 /** Schemas take longest to make, and change least. */

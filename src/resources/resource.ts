@@ -68,6 +68,28 @@ interface Lifecycle {
   readonly successor?: string
 }
 
+/** What a step writes into a field: a constant, a member of the input, the caller's id, or the time of the request. */
+export type StepValue =
+  | { readonly value: Json }
+  | { readonly input: string }
+  | { readonly caller: 'id' }
+  | { readonly time: 'now' }
+
+/** A change of one object that its file declares (`schemas/commands/`): a POST to a path of the object. */
+export interface Command {
+  /** The file's, without `.json`. */
+  readonly name: string
+  readonly title?: string
+  readonly description?: string
+  /** The JSON Schema of the body; absent for a command without one. */
+  readonly input?: Readonly<Record<string, Json>>
+  /** The values that a field may have before. */
+  readonly require: Readonly<Record<string, readonly Json[]>>
+  readonly set: Readonly<Record<string, StepValue>>
+  /** The grant of the command's action is enough: else the caller needs the right to update the fields too. */
+  readonly grantsSteps: boolean
+}
+
 export interface Route {
   /** As the schema file writes it, with `{id}`, or with the field of a parent. */
   readonly path: string
@@ -89,6 +111,8 @@ export interface Route {
   readonly precondition?: 'required'
   /** For a built-in route with a body and an answer of its own. */
   readonly exchange?: RouteExchange
+  /** The route is this command. */
+  readonly command?: Command
   /** Who asks at a built-in route for forward auth. */
   readonly gateway?: Gateway
 }

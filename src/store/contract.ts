@@ -129,8 +129,8 @@ export interface WriteOptions {
   readonly record?: string
 }
 
-export interface CreateOptions extends WriteOptions {
-  /** The idempotency key under which the object is created. */
+export interface ReplayedOptions extends WriteOptions {
+  /** The idempotency key under which the object is created or, by a command, updated. */
   readonly replay?: Replay | undefined
 }
 
@@ -151,7 +151,7 @@ export interface Replay extends ReplayKey {
   readonly fingerprint: string
 }
 
-/** The object that was created under an idempotency key, as it was then. */
+/** The object that was written under an idempotency key, as it was then. */
 export interface Kept {
   readonly fingerprint: string
   readonly object: StoredObject
@@ -184,9 +184,9 @@ export interface Store {
    * Durable when it returns. Throws UniqueTaken, TooManyPeople, ReplayTaken if an object was already created under the idempotency key,
    * or StaleObject when something that the permit rests on has changed.
    */
-  create(permit: Permit<'create'>, options?: CreateOptions): Promise<StoredObject>
-  /** Durable when it returns. Throws UniqueTaken, TooManyPeople, or StaleObject when the stored version isn't the permit's. */
-  update(permit: Permit<'update'>, options?: WriteOptions): Promise<StoredObject>
+  create(permit: Permit<'create'>, options?: ReplayedOptions): Promise<StoredObject>
+  /** Durable when it returns. Throws UniqueTaken, TooManyPeople, ReplayTaken, or StaleObject when the stored version isn't the permit's. */
+  update(permit: Permit<'update'>, options?: ReplayedOptions): Promise<StoredObject>
   /** Durable when it returns. Throws StaleObject when a stored version isn't that of its permit. */
   delete(permit: Permit<'delete'>, options?: DeleteOptions): Promise<void>
   /** 32 random bytes, made on first use, the same for every instance that shares the database. */

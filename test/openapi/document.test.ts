@@ -48,6 +48,12 @@ describe('the OpenAPI document', () => {
       shipped({
         'schemas/notes.json': notesWith({ precondition: 'required', sunset: '2030-01-01' }),
         'schemas/orders.json': withReference(),
+        'schemas/commands/settle.json': json({
+          resource: 'orders',
+          path: '/api/orders/{id}/settlement',
+          action: 'settle',
+          set: { status: { value: 'placed' } },
+        }),
         'policies/limits.yaml':
           'body: 100kb\npage: { default: 50, max: 200 }\nlimits:\n  all: { per: address, allow: 9, window: 60s }\n',
         'policies/conditions.yaml': 'fresh: { signedIn: { within: 15m } }\n',

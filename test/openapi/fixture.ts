@@ -59,7 +59,7 @@ function textsOf(folder: string, files: Files): readonly { readonly name: string
   const own = Object.entries(files).filter(([name]) => name.startsWith(`${folder}/`))
   const texts = new Map(readdirSync(new URL(folder, ROOT)).map((name) => [name, read(`${folder}/${name}`)]))
   for (const [name, text] of own) texts.set(name.slice(folder.length + 1), text)
-  return [...texts].map(([name, text]) => ({ name, text }))
+  return [...texts].map(([name, text]) => ({ name, text, ...(name.startsWith('commands/') && { isCommand: true }) }))
 }
 
 export function read(name: string): string {

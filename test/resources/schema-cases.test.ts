@@ -29,7 +29,8 @@ function readCase(name: string): Case {
 
 function toSource(section: string): SourceText {
   const end = section.indexOf('\n')
-  return { name: section.slice(0, end), text: section.slice(end + 1) }
+  const source = { name: section.slice(0, end), text: section.slice(end + 1) }
+  return source.name.startsWith('commands/') ? { ...source, isCommand: true } : source
 }
 
 function diagnosticsOf(sources: readonly SourceText[]): readonly Diagnostic[] {

@@ -1,6 +1,6 @@
 /** `schema diff` says what a change means for clients, stored data and policies. */
 import { execFileSync } from 'node:child_process'
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -251,7 +251,11 @@ describe('sallyport schema diff', () => {
       for (const { code } of told) found.add(code)
     await rm(orders())
     for (const { code } of await changes()) found.add(code)
-    expect(CHANGE_CODES.map(({ code }) => code).filter((code) => !found.has(code))).to.deep.equal(['resource-added'])
+    expect(CHANGE_CODES.map(({ code }) => code).filter((code) => !found.has(code))).to.deep.equal([
+      'resource-added',
+      // Told in a test of its own.
+      'command-changed',
+    ])
   })
 
   it('names a removed resource for clients, data and policies', async () => {
@@ -347,6 +351,41 @@ describe('sallyport schema diff', () => {
     )
     const nowhere = await schemaCommandRun('diff', SCHEMAS, SCHEMAS, '--policies', join(folder, 'nowhere'))
     expect(nowhere.error?.message).to.include('is not a directory: name a directory of policy files')
+  })
+
+  it('tells a command that is new, has other steps, or is gone, also of git revisions', async () => {
+    const git = (...args: readonly string[]) =>
+      execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.com', ...args], {
+        cwd: folder,
+        stdio: 'pipe',
+      })
+    const write = (more: object) =>
+      writeFile(
+        join(folder, 'commands/place.json'),
+        JSON.stringify({
+          resource: 'orders',
+          path: '/api/orders/{id}/placement',
+          action: 'settle',
+          set: { status: { value: 'placed' } },
+          ...more,
+        }),
+      )
+    git('init', '-q', '-b', 'main')
+    git('add', '.')
+    git('commit', '-qm', 'as shipped')
+    const compare = async () => (await schemaCommandRun('diff', 'HEAD', folder, '--schemas', folder)).stdout
+    await mkdir(join(folder, 'commands'), { recursive: true })
+    await write({})
+    expect(await compare()).to.include('orders: the path /api/orders/{id}/placement is new [route-added]')
+    git('add', '.')
+    git('commit', '-qm', 'with a command')
+    expect(await compare()).not.to.include('placement')
+    await write({ grants: 'steps' })
+    expect(await compare()).to.include(
+      '? orders: the command at /api/orders/{id}/placement does something else [command-changed]',
+    )
+    await rm(join(folder, 'commands/place.json'))
+    expect(await compare()).to.include('! orders: the path /api/orders/{id}/placement is gone [route-removed]')
   })
 
   it('compares git revisions', async () => {

@@ -117,11 +117,12 @@ export class Prover {
   #asked(act: ClaimedAct): readonly AskedAct[] {
     const resource = this.#resources.byName.get(act.resource)
     if (!resource) throw new Error(`the guarantee names the unknown resource ${act.resource}`)
-    return act.actions.flatMap((name) => {
-      const action = resource.actions.get(name)
+    const named = act.actions.map((name) => ({ ...act, actions: [name] }))
+    return [...named, ...byCommands(act, resource)].flatMap((one) => {
+      const action = resource.actions.get(one.actions[0] ?? '')
       if (!action) return []
       const rules = this.#rulesAbout(resource, action)
-      return [{ act, ...rules, statements: statementsOn(act, rules.asked) }]
+      return [{ act: one, ...rules, statements: statementsOn(one, rules.asked) }]
     })
   }
 
@@ -190,6 +191,21 @@ export class Prover {
     const own = { ...this.#policy, rules }
     return ends.map((time) => new AskedRules(livingAt(own, time), { ...asked, time }))
   }
+}
+
+/**
+ * Who may not update a field doesn't change it by a command either: the acts of those commands whose own grant is enough
+ * for what they set. Any value counts as one that the command sets.
+ */
+function byCommands(act: ClaimedAct, { routes }: Resource): readonly ClaimedAct[] {
+  if (act.kind === 'always' || !act.actions.includes('update')) return []
+  return routes.flatMap(({ command, endpoints }) => {
+    const action = endpoints.get('POST')?.action
+    if (!command?.grantsSteps || action === undefined || act.actions.includes(action)) return []
+    const set = Object.keys(command.set)
+    const fields = act.fields?.filter((name) => set.includes(name)) ?? set
+    return fields.length === 0 ? [] : [{ ...act, actions: [action], fields }]
+  })
 }
 
 class TooManyEnds extends Error {

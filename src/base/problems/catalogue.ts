@@ -42,6 +42,7 @@ export const CATALOGUE = {
   'unique-taken': { status: 409, title: 'A unique value is already taken', stage: 'after' },
   'reference-missing': { status: 409, title: 'A field names an object that there is not', stage: 'after' },
   referenced: { status: 409, title: 'Other objects refer to this one', stage: 'after' },
+  'command-state': { status: 409, title: 'The object is in another state', stage: 'after' },
   'write-conflict': { status: 409, title: 'The object kept changing', stage: 'after' },
   'patch-test-failed': { status: 409, title: 'A test of the patch does not hold', stage: 'after' },
   'patch-conflict': { status: 409, title: 'The patch does not apply to the object', stage: 'after' },

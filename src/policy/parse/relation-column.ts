@@ -56,11 +56,11 @@ function parseRightSide(text: string, context: ColumnContext, fault: CellFault):
 /** Whether every method of this action changes an object that is stored already. */
 function onlyChanges({ actions, routes }: Resource, name: string): boolean {
   if (!actions.has(name)) return true
-  const methods = routes.flatMap(({ endpoints }) =>
-    [...endpoints].flatMap(([method, endpoint]) => (endpoint.action === name ? [method] : [])),
+  const ways = routes.flatMap(({ endpoints, command }) =>
+    [...endpoints].flatMap(([method, { action }]) => (action === name ? [{ method, command }] : [])),
   )
-  if (methods.length === 0) return name === 'replace' || name === 'update'
-  return methods.every((method) => method === 'PUT' || method === 'PATCH')
+  if (ways.length === 0) return name === 'replace' || name === 'update'
+  return ways.every(({ method, command }) => method === 'PUT' || method === 'PATCH' || command !== undefined)
 }
 
 function parseSide(text: string, context: ColumnContext, fault: CellFault): readonly Term[] {

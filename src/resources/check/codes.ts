@@ -62,6 +62,10 @@ export const SCHEMA_CODES = {
   'route-lifecycle': 'write the dates in order, and another path as the successor',
   'route-precondition': 'remove it, or write it at the route that serves PUT, PATCH or DELETE',
   'route-clash': 'change one of the two paths',
+  'command-invalid': 'see docs/commands.md, "The file"',
+  'command-resource': 'name a resource of these schemas that is stored here, other than `users`',
+  'command-field': 'name a field of the resource that clients may write, or that the command may look at',
+  'command-value': 'give a value that the schema of the field accepts, or a member of `input`',
   external: 'see docs/schemas.md, "Resources kept elsewhere"',
 } as const satisfies Readonly<Record<string, string>>
 

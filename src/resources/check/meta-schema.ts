@@ -1,7 +1,7 @@
 /** Checks that a file is a JSON Schema 2020-12, and that its `x-resource` has the grammar of routes. */
 import type { ErrorObject } from 'ajv'
 import { fitsMetaSchema } from '#compiled/meta-schema'
-import { fitsXResource } from '#compiled/x-resource'
+import { fitsCommand, fitsXResource } from '#compiled/x-resource'
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import { didYouMean } from '../../base/did-you-mean.ts'
 import { isObject } from '../../base/is-object.ts'
@@ -30,6 +30,11 @@ export function checkXResource(file: SchemaFile): readonly Diagnostic[] {
   if (declared === undefined) return [file.fault([], 'resource-missing', '`x-resource` is missing')]
   if (fitsXResource(declared)) return isObject(declared) && hasRoutes(declared) ? [] : [routesMissing(file)]
   return errorFaults(file, ['x-resource'], fitsXResource.errors, 'resource-invalid')
+}
+
+/** The grammar of a command's file. */
+export function checkCommand(file: SchemaFile): readonly Diagnostic[] {
+  return fitsCommand(file.json) ? [] : errorFaults(file, [], fitsCommand.errors, 'command-invalid')
 }
 
 /** Only a resource that is kept elsewhere can do without routes. */

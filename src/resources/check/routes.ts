@@ -41,6 +41,15 @@ export function checkRoutes(file: SchemaFile): readonly Diagnostic[] {
   return [...single, ...checkMixedActions(file, routes)]
 }
 
+/** The path and the action of a command, which is a route with one method. */
+export function checkCommandRoute(file: SchemaFile, route: RouteDeclaration): readonly Diagnostic[] {
+  const single = [checkPath, checkReserved, checkAction].flatMap((check) => check(file, route, []))
+  if (single.length > 0 || routeKind(route) === 'item') return single
+  return [
+    file.fault(['path'], 'route-path', `the path \`${route.path}\` of a command names no object: it lacks \`{id}\``),
+  ]
+}
+
 export function routePath(index: number): Path {
   return ['x-resource', 'routes', index]
 }
@@ -166,15 +175,15 @@ function checkMixedActions(file: SchemaFile, routes: readonly RouteDeclaration[]
 
 // Checks that no request can match two routes (of one file or of two), and that no redirect leads to another redirect.
 
-interface PlacedRoute {
+export interface PlacedRoute {
   readonly file: SchemaFile
   readonly route: RouteDeclaration
   readonly at: Path
 }
 
 /** The files' `x-resource` must have passed checkXResource; routes with faulty paths are left out. */
-export function checkClashes(files: readonly SchemaFile[]): readonly Diagnostic[] {
-  const all = files.flatMap(placedRoutes)
+export function checkClashes(files: readonly SchemaFile[], commands: readonly PlacedRoute[]): readonly Diagnostic[] {
+  const all = [...files.flatMap(placedRoutes), ...commands.filter(({ route }) => pathFault(route.path) === undefined)]
   return [...all.flatMap((one, i) => clashFault(one, all.slice(0, i))), ...all.flatMap((one) => chainFault(one, all))]
 }
 

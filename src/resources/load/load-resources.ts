@@ -6,16 +6,18 @@ import { readProjectFile } from '../../base/files/project-file.ts'
 import { strayFiles } from '../../base/files/stray-files.ts'
 import { builtInBeside } from '../built-in/resources.ts'
 import type { SchemaCode } from '../check/codes.ts'
+import { checkCommands } from '../check/commands.ts'
 import { checkExternal } from '../check/external.ts'
 import { checkFields, checkReferences } from '../check/fields.ts'
 import { checkKeywords, withoutConsequences } from '../check/keywords.ts'
-import { checkMetaSchema, checkXResource } from '../check/meta-schema.ts'
+import { checkCommand, checkMetaSchema, checkXResource } from '../check/meta-schema.ts'
 import { checkPatterns } from '../check/patterns.ts'
 import { checkParents, checkReferenceForms, checkReferredResources } from '../check/references.ts'
 import { checkClashes, checkRoutes } from '../check/routes.ts'
 import type { Resource, Resources } from '../resource.ts'
 import { faultAt, type JsonObject, parseSchemaFile, type SchemaFile, type SourceText } from '../schema/schema-file.ts'
 import { createSchemaCompiler, type SchemaCompiler } from '../validate/compile-schema.ts'
+import { declaredCommand, makeCommandRoute, routeOfCommand } from './make-commands.ts'
 import { makeFields, referencesIn, uniqueTogetherIn } from './make-fields.ts'
 import { canonicalItemPath, declaredActions, isExternal, makeActions, makeRoutes } from './make-routes.ts'
 
@@ -57,13 +59,19 @@ export function parseResources(sources: readonly SourceText[]): Resources {
 }
 
 function assemble(sources: readonly SourceText[], unread: readonly Diagnostic[]): Resources {
-  const parsed = sources.map(parseSchemaFile)
-  const files = parsed.flatMap((one) => (one.kind === 'file' ? [one.file] : []))
+  const parsed = sources.map((source) => ({ ...parseSchemaFile(source), isCommand: source.isCommand === true }))
+  const filesOf = (isCommand: boolean) =>
+    parsed.flatMap((one) => (one.kind === 'file' && one.isCommand === isCommand ? [one.file] : []))
+  const [files, commands] = [filesOf(false), filesOf(true)]
   const faulty = parsed.flatMap((one) => (one.kind === 'faulty' ? one.faults : []))
   const compiler = createSchemaCompiler()
-  const faults = [...unread, ...faulty, ...files.flatMap((file) => schemaFaults(file, compiler)), ...routeFaults(files)]
+  const ofSchemas = [...unread, ...faulty, ...files.flatMap((file) => schemaFaults(file, compiler))]
+  const ofRoutes = routeFaults(files, commands)
+  // A fault of a resource could have others in its commands.
+  const ofCommands = ofSchemas.length + ofRoutes.length > 0 ? [] : checkCommands(commands, files, compiler)
+  const faults = [...ofSchemas, ...ofRoutes, ...ofCommands]
   if (faults.length > 0) throw new FileError(faults)
-  const own = files.map((file) => makeResource(file, compiler))
+  const own = files.map((file) => makeResource(file, commands, compiler))
   return joined([...own, ...builtInBeside(own)])
 }
 
@@ -79,24 +87,30 @@ function schemaFaults(file: SchemaFile, compiler: SchemaCompiler): readonly Diag
   return faults.length > 0 ? faults : compiler.check(file)
 }
 
-function routeFaults(files: readonly SchemaFile[]): readonly Diagnostic[] {
+function routeFaults(files: readonly SchemaFile[], commands: readonly SchemaFile[]): readonly Diagnostic[] {
   const invalid = files.flatMap((file) => withoutConsequences(file, checkXResource(file)))
   const readable = files.filter((file) => checkXResource(file).length === 0)
   return [
     ...invalid,
     ...readable.flatMap(checkRoutes),
     ...readable.flatMap(checkExternal),
-    ...checkClashes(readable),
+    ...checkClashes(
+      readable,
+      commands.flatMap((file) =>
+        checkCommand(file).length === 0 ? [{ file, route: routeOfCommand(file), at: [] }] : [],
+      ),
+    ),
     ...checkReferredResources(readable),
     ...checkParents(readable),
   ]
 }
 
-function makeResource(file: SchemaFile, compiler: SchemaCompiler): Resource {
+function makeResource(file: SchemaFile, commands: readonly SchemaFile[], compiler: SchemaCompiler): Resource {
   const external = isExternal(file)
   const fields = makeFields(file.json as JsonObject)
   const declared = referencesIn(fields)
-  const routes = makeRoutes(file, declared.references ?? [])
+  const own = commands.filter((one) => declaredCommand(one).resource === file.resource)
+  const routes = Object.freeze([...makeRoutes(file, declared.references ?? []), ...own.map(makeCommandRoute)])
   const canonical = external ? undefined : canonicalItemPath(routes)
   return Object.freeze({
     name: file.resource,
@@ -136,17 +150,40 @@ export async function readSchemas(
   unsaved: ReadonlyMap<string, string> = new Map(),
 ): Promise<ReadSchemas> {
   const onDisk = await namesIn(directory)
-  const names = onDisk && [...new Set([...onDisk, ...[...unsaved.keys()].filter(isSchemaFile)])].sort()
+  const open = [...unsaved.keys()].filter((name) => isSchemaFile(name) && !name.includes('/'))
+  const names = onDisk && [...new Set([...onDisk, ...open])].sort()
   if (names === undefined) return failed(directory, 'directory-unreadable', 'the directory of schemas cannot be read')
   const unknown = await unknownFiles(directory)
   if (names.length + unknown.length === 0) {
     return failed(directory, 'directory-empty', 'the directory has no schema files')
   }
-  const read = await Promise.all(names.map((name) => readSource(directory, name, unsaved.get(name))))
+  const commands = [...((await namesIn(join(directory, COMMANDS))) ?? []), ...unsavedCommands(unsaved)]
+  const read = await Promise.all([
+    ...names.map((name) => readSource(directory, name, unsaved.get(name))),
+    ...[...new Set(commands)].sort().map((name) => readCommand(directory, name, unsaved)),
+  ])
   return {
     sources: read.flatMap(({ sources }) => sources),
-    faults: [...read.flatMap(({ faults }) => faults), ...unknown],
+    faults: [...read.flatMap(({ faults }) => faults), ...unknown, ...(await unknownFiles(join(directory, COMMANDS)))],
   }
+}
+
+/** The folder of commands, in that of schemas. */
+const COMMANDS = 'commands'
+
+const unsavedCommands = (unsaved: ReadonlyMap<string, string>) =>
+  [...unsaved.keys()]
+    .filter((name) => name.startsWith(`${COMMANDS}/`))
+    .map((name) => name.slice(COMMANDS.length + 1))
+    .filter(isSchemaFile)
+
+async function readCommand(
+  directory: string,
+  file: string,
+  unsaved: ReadonlyMap<string, string>,
+): Promise<ReadSchemas> {
+  const { sources, faults } = await readSource(directory, join(COMMANDS, file), unsaved.get(`${COMMANDS}/${file}`))
+  return { sources: sources.map((source) => ({ ...source, isCommand: true })), faults }
 }
 
 async function namesIn(directory: string): Promise<readonly string[] | undefined> {

@@ -12,10 +12,12 @@ export type JsonObject = { readonly [key: string]: Json }
 export interface SourceText {
   readonly name: string
   readonly text: string
+  /** A file of `commands/`; the others declare resources. */
+  readonly isCommand?: true
 }
 
 export interface SchemaFile {
-  /** The resource's name: the file's, without `.json`. */
+  /** The name of the resource, or of the command: the file's, without `.json`. */
   readonly resource: string
   readonly json: Json
   /** The place where the value at the path begins, or else the nearest existing value around it. */
@@ -35,12 +37,30 @@ export function parseSchemaFile(source: SourceText): ParsedSchemaFile {
   const resource = basename(source.name, '.json')
   const wrongName = /^[a-z][a-z0-9-]*$/.test(resource)
     ? []
-    : [faultAt(source, 0, 'file-name', `\`${resource}\` can't be a resource's name`)]
+    : [
+        faultAt(
+          source,
+          0,
+          'file-name',
+          `\`${resource}\` can't be a ${source.isCommand ? "command's" : "resource's"} name`,
+        ),
+      ]
   const { root, faults } = parseStrictly(source)
   if (root === undefined || wrongName.length + faults.length > 0) {
     return { kind: 'faulty', faults: [...wrongName, ...faults] }
   }
   return { kind: 'file', file: schemaFile(source, resource, root) }
+}
+
+/** A part of the file as a file of its own. */
+export function partOf(file: SchemaFile, part: string, json: Json): SchemaFile {
+  return {
+    resource: `${file.resource}#${part}`,
+    json,
+    place: (path) => file.place([part, ...path]),
+    fault: (path, ...rest) => file.fault([part, ...path], ...rest),
+    faultAtKey: (path, ...rest) => file.faultAtKey([part, ...path], ...rest),
+  }
 }
 
 /** A diagnostic at a character offset of a file. */

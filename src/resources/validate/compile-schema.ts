@@ -58,6 +58,14 @@ export function createSchemaCompiler(): SchemaCompiler {
   }
 }
 
+/** The faults of a command's body by its input schema, which has passed all checks. Compiled on first use. */
+export function inputFaults(input: JsonObject, body: unknown): readonly FieldFault[] {
+  const find = INPUTS.getOrInsertComputed(input, () => faultFinder((errors) => createAjv(errors).compile(input)))
+  return find(body)
+}
+
+const INPUTS = new WeakMap<JsonObject, ReturnType<typeof faultFinder>>()
+
 function createAjv(errors: 'all' | 'first'): Ajv2020 {
   const ajv = new Ajv2020({
     strict: true,

@@ -178,7 +178,8 @@ export function createWrites(store: Store, state: Writable<RequestState>): Write
   return {
     create: (permit, outcome, { time, replay }) =>
       commit(outcome, (line) => store.create(permit, { time, record: line, replay })),
-    update: (permit, outcome, { time }) => commit(outcome, (line) => store.update(permit, { time, record: line })),
+    update: (permit, outcome, { time, replay }) =>
+      commit(outcome, (line) => store.update(permit, { time, record: line, replay })),
     delete: (permit, outcome) =>
       commit(outcome, (line) => store.delete(permit, { record: line, along: outcome.along?.permits ?? [] })),
     record,

@@ -4,7 +4,7 @@ import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
 import type { RouteMethod } from '../../decide/callers-and-routes.ts'
 import { filledFields } from '../../decide/relations/ownership.ts'
 import { echoesRequestId, METADATA_PATH } from '../../resources/built-in/access.ts'
-import type { Gateway, Method, Operation, Resources, RouteExchange } from '../../resources/resource.ts'
+import type { Command, Gateway, Method, Operation, Resources, RouteExchange } from '../../resources/resource.ts'
 import { statusForGateway } from '../answers/record.ts'
 import { type Part, pascal } from './components.ts'
 import { type Headers, headersPart, joinHeaders } from './headers.ts'
@@ -55,13 +55,15 @@ export function operationPart(routeMethod: RouteMethod, describing: Describing, 
     resources: describing.resources,
   })
   if (gateway) return gatewayOperation(routeMethod, gateway, describing, { codes, headers })
-  const patches = endpoint.operation === 'update'
+  const { command } = routeMethod.route
+  const patches = endpoint.operation === 'update' && !command
   const parameters = parametersOf(routeMethod, describing)
   const requestBody = requestBodyOf(routeMethod, describing)
   const description = textOf(routeMethod)
   return {
     summary:
       summaryOf(routeMethod.route.exchange, method) ??
+      (method === 'POST' ? command?.title : undefined) ??
       BUILT_IN.get(`${method} ${routeMethod.route.path}`) ??
       `${VERBS[endpoint.operation]} ${resource.name}${method === 'HEAD' ? ', headers only' : ''}`,
     ...(description === '' ? {} : { description }),
@@ -73,7 +75,12 @@ export function operationPart(routeMethod: RouteMethod, describing: Describing, 
     ...(requestBody === undefined ? {} : { requestBody }),
     responses: {
       ...successResponses(routeMethod, describing, headers),
-      ...problemResponses(describing.components, { codes, operation: pascal(endpoint.operation), patches, headers }),
+      ...problemResponses(describing.components, {
+        codes,
+        operation: pascal(command ? endpoint.action : endpoint.operation),
+        patches,
+        headers,
+      }),
     },
   }
 }
@@ -92,9 +99,10 @@ export function operationIds({ routes }: Resources): (routeMethod: Pick<RouteMet
 }
 
 function textOf({ route, endpoint }: RouteMethod): string {
-  const { lifecycle, redirect } = route
+  const { lifecycle, redirect, command } = route
   const day = (instant: number) => new Date(instant).toISOString().slice(0, 10)
   return [
+    (endpoint.operation === 'options' ? undefined : command?.description) ?? '',
     endpoint.action === endpoint.operation ? '' : `Policy rules call this action \`${endpoint.action}\`.`,
     redirect && endpoint.operation !== 'options' ? `Redirects to \`${redirect.to}\`.` : '',
     lifecycle?.deprecatedAt === undefined ? '' : `Deprecated since ${day(lifecycle.deprecatedAt)}.`,
@@ -221,7 +229,11 @@ const JSON_PATCH: Part = {
 
 /** Undefined for an operation without a body. */
 function requestBodyOf(routeMethod: RouteMethod, describing: Describing): Part | undefined {
-  if (routeMethod.route.redirect) return undefined
+  const { redirect, command } = routeMethod.route
+  if (redirect) return undefined
+  if (command && routeMethod.endpoint.operation === 'update') {
+    return command.input && { ...body({ 'application/json': command.input }), required: isNeeded(command.input) }
+  }
   switch (routeMethod.endpoint.operation) {
     case 'create':
       return body({ 'application/json': createBody(routeMethod, describing) })
@@ -232,6 +244,10 @@ function requestBodyOf(routeMethod: RouteMethod, describing: Describing): Part |
     default:
       return undefined
   }
+}
+
+function isNeeded({ required }: NonNullable<Command['input']>): boolean {
+  return Array.isArray(required) && required.length > 0
 }
 
 function summaryOf(exchange: RouteExchange | undefined, method: Method): string | undefined {

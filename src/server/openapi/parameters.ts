@@ -68,7 +68,8 @@ function ownParameters(routeMethod: RouteMethod, id: readonly Part[], describing
     case 'replace':
     case 'update':
     case 'delete':
-      return [...id, ifMatch(routeMethod, describing)]
+      if (!routeMethod.route.command) return [...id, ifMatch(routeMethod, describing)]
+      return [...id, ifMatch(routeMethod, describing), headerParameter(describing, 'Idempotency-Key', IDEMPOTENCY_KEY)]
     default:
       return id
   }

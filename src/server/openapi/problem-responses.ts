@@ -202,6 +202,16 @@ const BY_OPERATION: Readonly<Record<Operation, readonly ProblemCode[]>> = {
   options: [],
 }
 
+const BY_COMMAND: readonly ProblemCode[] = [
+  'not-acceptable',
+  'object-not-found',
+  ...WITH_BODY,
+  ...CONDITIONAL,
+  ...IDEMPOTENT,
+  'write-conflict',
+  'command-state',
+]
+
 const WRITING: readonly Operation[] = ['create', 'replace', 'update']
 const CHANGING: readonly Operation[] = ['replace', 'update', 'delete']
 
@@ -233,7 +243,7 @@ export function possibleProblems(routeMethod: RouteMethod, possible: Possible): 
   add(parameterOf(route.path) !== undefined, 'invalid-path')
   add(route.parent !== undefined && concernsObject(routeMethod), 'object-not-found')
   add(!route.redirect && !route.gateway && endpoint.operation !== 'options', 'invalid-query')
-  add(concernsObject(routeMethod), ...BY_OPERATION[endpoint.operation])
+  add(concernsObject(routeMethod), ...problemsOfOperation(routeMethod))
   add(resource.builtIn && !route.gateway && endpoint.operation === 'read', 'not-acceptable')
   add(resource.takes !== undefined && endpoint.operation === 'create', ...SIGNING_IN)
   add(route.exchange !== undefined && endpoint.operation === 'create', ...ASKING)
@@ -248,6 +258,10 @@ export function possibleProblems(routeMethod: RouteMethod, possible: Possible): 
   add(origin === 'published', ...WITH_VERSIONS)
   add(stepUp, 'step-up-required')
   return [...codes]
+}
+
+function problemsOfOperation({ route: { command }, endpoint: { operation } }: RouteMethod): readonly ProblemCode[] {
+  return command && operation === 'update' ? BY_COMMAND : BY_OPERATION[operation]
 }
 
 /** An atomic batch has the problem of its request that failed, on whichever route. */

@@ -179,10 +179,12 @@ function writeAnswers(routeMethod: RouteMethod, describing: Describing): readonl
   const unread: Reply = {
     status: successStatus('update', false),
     description: 'The object is written, and the caller may read none of its fields.',
-    headers: NO_HEADERS,
+    headers: routeMethod.route.command ? { always: [], maybe: ['Idempotency-Replayed'] } : NO_HEADERS,
   }
   if (fieldsShown(describing.access, routeMethod).some.size === 0) return [unread]
-  const headers: Headers = { always: ['ETag', 'Content-Location'], maybe: [] }
+  const headers: Headers = routeMethod.route.command
+    ? { always: ['ETag'], maybe: ['Content-Location', 'Idempotency-Replayed'] }
+    : { always: ['ETag', 'Content-Location'], maybe: [] }
   const written = 'The object is written. The body has the fields that the caller may read.'
   return [
     { status: successStatus('update'), description: written, headers, ...representation(routeMethod, describing) },

@@ -58,7 +58,10 @@ function compilerOf(schemas: readonly SourceText[]): (resource: string) => Resou
 }
 
 function validatorOf(resource: string, schemas: readonly SourceText[], compiler: SchemaCompiler): Resource['validate'] {
-  const parsed = schemas.map(parseSchemaFile).find((one) => one.kind === 'file' && one.file.resource === resource)
+  const parsed = schemas
+    .filter(({ isCommand }) => !isCommand)
+    .map(parseSchemaFile)
+    .find((one) => one.kind === 'file' && one.file.resource === resource)
   if (parsed?.kind !== 'file') throw new Error(`no schema declares ${resource}`)
   compiler.check(parsed.file)
   return compiler.validatorOf(parsed.file)

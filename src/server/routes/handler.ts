@@ -166,7 +166,11 @@ export interface Writes {
     outcome: Outcome,
     at: At & { readonly replay?: Replay | undefined },
   ): Promise<Outcome>
-  update(permit: Permit<'update'>, outcome: Outcome, at: At): Promise<Outcome>
+  update(
+    permit: Permit<'update'>,
+    outcome: Outcome,
+    at: At & { readonly replay?: Replay | undefined },
+  ): Promise<Outcome>
   delete(permit: Permit<'delete'>, outcome: Outcome): Promise<Outcome>
   /**
    * The decision record of a request with this end. A change of something other than an object commits the record

@@ -36,6 +36,7 @@ import { redirect, showDocument, showKeys, showLiveness, showOptions, showReadin
 import { createObject } from './create-object.ts'
 import type { HandledRequest, Handler, Outcome, Services } from './handler.ts'
 import { listObjects, readObject } from './read-objects.ts'
+import { runCommand } from './run-command.ts'
 import { signIn, signOut } from './tokens.ts'
 import { deleteObject, patchObject, replaceObject, updateObject } from './write-object.ts'
 
@@ -109,6 +110,10 @@ export function handlerOf(route: Route, operation: Operation): Handler {
   if (operation === 'options') return BY_OPERATION.options
   const { redirect: elsewhere } = route
   if (elsewhere) return (_, request) => redirect(elsewhere, request)
+  if (route.command) {
+    return (services, request, decision, input) =>
+      runCommand(services, request, of(decision, 'update'), of(input, 'body').body)
+  }
   // A schema file may have the path of batches.
   return (route.resource.startsWith('system/') && BUILT_IN[route.path]) || BY_OPERATION[operation]
 }

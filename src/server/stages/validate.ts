@@ -9,8 +9,10 @@ import { onceKnown } from '../../base/now-or-later.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import type { Decision } from '../../decide/decision.ts'
 import type { Limits } from '../../decide/policy.ts'
-import type { Operation, Resource } from '../../resources/resource.ts'
+import type { Command, Operation, Resource } from '../../resources/resource.ts'
 import type { RouteMatch } from '../../resources/routing/match-route.ts'
+import { inputFaults } from '../../resources/validate/compile-schema.ts'
+import { hasBody } from '../http/http-server.ts'
 import type { Content, EntityTag, Input, ListRequest, Preconditions, TagCondition } from '../input/input.ts'
 import { readBody } from '../input/read-body.ts'
 import { readItemQuery, readListQuery, readQuery, refuseQuery } from '../input/read-query.ts'
@@ -46,7 +48,7 @@ export function validate(): Stage<Received & Accepted & Authorized & Forwarding,
     if (!match.route.redirect) refuseUnacceptable(ctx, match.endpoint.operation)
     const frame = { match, resource, limits: policy.snapshot.limits }
     return onceKnown(readContent(ctx, frame, decision), (content) => {
-      ctx.state.input = withHeaders(ctx, decision, content)
+      ctx.state.input = withHeaders(ctx, match, decision, content)
       return next()
     })
   }
@@ -64,12 +66,12 @@ function refuseUnacceptable(ctx: Context, operation: Operation): void {
   throw new Problem('not-acceptable', 'The header Accept excludes application/json; accept it.')
 }
 
-function withHeaders(ctx: Context, decision: Decision, content: Content): Input {
+function withHeaders(ctx: Context, { route }: RouteMatch, decision: Decision, content: Content): Input {
   // RFC 9110 section 13.2.1: preconditions concern one representation, so these decisions ignore them.
   if (decision.kind === 'route' || decision.kind === 'list') return { ...content, preconditions: {} }
   const preconditions = readPreconditions(ctx.req)
   // The other methods can be repeated safely without a key.
-  const idempotencyKey = decision.kind === 'create' ? readIdempotencyKey(ctx.req) : undefined
+  const idempotencyKey = route.command || decision.kind === 'create' ? readIdempotencyKey(ctx.req) : undefined
   return { ...content, preconditions, idempotencyKey }
 }
 
@@ -85,9 +87,21 @@ function readContent(ctx: Context, frame: Frame, decision: Decision): Content | 
   if (query !== '') refuseQuery(query)
   const { operation } = match.endpoint
   if (!WITH_BODY.includes(operation)) return { kind: 'nothing' }
+  if (match.route.command) return readInput(ctx, match.route.command, frame)
   const content = readBody(ctx, { operation, resource: frame.resource, limitBytes: limits.bodyBytes })
   return match.route.parent ? onceKnown(content, (read) => withParent(match, read)) : content
 }
+
+/** A command whose members may all be absent needs no body. Throws as readBody, and Problem invalid-body. */
+async function readInput(ctx: Context, { input = NO_INPUT }: Command, { resource, limits }: Frame): Promise<Content> {
+  const expected = { operation: 'create', resource, limitBytes: limits.bodyBytes } as const
+  const content: Content = hasBody(ctx.req) ? await readBody(ctx, expected) : { kind: 'body', body: {} }
+  const errors = content.kind === 'body' ? inputFaults(input, content.body) : []
+  if (errors.length === 0) return content
+  throw new Problem('invalid-body', 'The body does not fit the command; correct the fields in `errors`.', { errors })
+}
+
+const NO_INPUT = { type: 'object', additionalProperties: false }
 
 /** Only the objects of the parent that the path names. */
 function underParent({ route: { parent }, parentId }: RouteMatch, query: ListRequest): ListRequest {

@@ -16,12 +16,13 @@ import type {
   AggregatedGroup,
   AggregateQuery,
   Counted,
-  CreateOptions,
   DeleteOptions,
   Kept,
   ListedObject,
   ObjectQuery,
   ReadBy,
+  Replay,
+  ReplayedOptions,
   ReplayKey,
   Store,
   WriteOptions,
@@ -32,7 +33,7 @@ import type { ReadBounds } from '../lists/read-bounds.ts'
 import { Turns } from '../lists/turns.ts'
 import { ParsedObjects } from '../parse-stored.ts'
 import { looksUp } from '../sql/condition.ts'
-import { findReplay, keptOf, SWEPT_AT_ONCE, sweepReplays } from '../sql/idempotency-keys.ts'
+import { findReplay, keepReplay, keptOf, SWEPT_AT_ONCE, sweepReplays } from '../sql/idempotency-keys.ts'
 import { PROBED, sharedSecret, writeMark } from '../sql/named-values.ts'
 import { objectRow } from '../sql/objects.ts'
 import { getOrFail } from '../sql/opened.ts'
@@ -227,7 +228,7 @@ export class PostgresStore implements Store {
     return row && keptOf(row, key.subject)
   }
 
-  async create(permit: Permit<'create'>, options: CreateOptions = {}): Promise<StoredObject> {
+  async create(permit: Permit<'create'>, options: ReplayedOptions = {}): Promise<StoredObject> {
     const { objects } = tableOf(this.#engine, permit.resource)
     const object = createdObject(permit, this.#timeOf(options))
     const at = this.#engine.now().getTime()
@@ -243,16 +244,28 @@ export class PostgresStore implements Store {
     throw allowed && taken !== null ? new UniqueTaken(taken) : new StaleObject()
   }
 
-  async update(permit: Permit<'update'>, options: WriteOptions = {}): Promise<StoredObject> {
+  async update(permit: Permit<'update'>, options: ReplayedOptions = {}): Promise<StoredObject> {
     const { objects } = tableOf(this.#engine, permit.resource)
     const updatedAt = this.#timeOf(options)
-    const [row] = await this.#write(objects, permit, () => {
-      return single(objects.update({ ...permit, updatedAt }, this.#beside(permit, options)))
-    }).catch(async (error: unknown) => {
+    const { replay } = options
+    const updating = () => objects.update({ ...permit, updatedAt }, this.#beside(permit, options))
+    const written = replay
+      ? this.#inTransaction(objects, permit, () => this.#updateKept(permit, { updating, replay, updatedAt }))
+      : this.#write(objects, permit, () => single(updating()))
+    const [row] = await written.catch(async (error: unknown) => {
       throw error instanceof UniqueTaken ? await this.#firstTaken(permit, error) : error
     })
     if (!row) throw new StaleObject()
     return updatedObject(permit, { createdAt: String(row[0]) }, updatedAt)
+  }
+
+  *#updateKept(permit: Permit<'update'>, { updating, replay, updatedAt }: KeptUpdate): Work<readonly Row[]> {
+    const rows = yield updating()
+    const [row] = rows
+    if (!row) throw new StaleObject()
+    const object = updatedObject(permit, { createdAt: String(row[0]) }, updatedAt)
+    yield* keepReplay(DIALECT, replay, object, this.#engine.now().getTime())
+    return rows
   }
 
   async delete(permit: Permit<'delete'>, options: DeleteOptions = {}): Promise<void> {
@@ -326,9 +339,18 @@ export class PostgresStore implements Store {
   #write(objects: ObjectTable, { bounds }: Permit<PermitKind>, write: () => StoreWrite): Promise<readonly Row[]> {
     const { writer } = this.#engine.connections
     if (bounds.length === 0) return answering(() => objects.writing(async () => writer.write(write())))
-    // People are counted before and after it, in a transaction of its own.
+    return this.#inTransaction(objects, { bounds }, () => rowsOf(write().alone()))
+  }
+
+  /** People are counted before and after it. */
+  #inTransaction(
+    objects: ObjectTable,
+    { bounds }: Pick<Permit<PermitKind>, 'bounds'>,
+    work: () => Work<readonly Row[]>,
+  ): Promise<readonly Row[]> {
+    const { writer } = this.#engine.connections
     const people = { ...this.#engine.sql, users: objects.name }
-    const counted = () => withinBounds(bounds, people, rowsOf(write().alone()))
+    const counted = () => (bounds.length === 0 ? work() : withinBounds(bounds, people, work()))
     return answering(() => objects.writing(() => writer.transaction((ask) => done(counted(), ask))))
   }
 
@@ -361,6 +383,12 @@ export class PostgresStore implements Store {
 
 function* rowsOf(statement: Statement): Work<readonly Row[]> {
   return yield statement
+}
+
+interface KeptUpdate {
+  readonly updating: () => Statement
+  readonly replay: Replay
+  readonly updatedAt: string
 }
 
 interface Creating {

@@ -15,12 +15,12 @@ import type {
   AggregatedGroup,
   AggregateQuery,
   Counted,
-  CreateOptions,
   DeleteOptions,
   Kept,
   ListedObject,
   ObjectQuery,
   ReadBy,
+  ReplayedOptions,
   ReplayKey,
   Store,
   WriteOptions,
@@ -157,13 +157,13 @@ export class SqliteStore implements Store {
     })
   }
 
-  async create(permit: Permit<'create'>, options: CreateOptions = {}): Promise<StoredObject> {
+  async create(permit: Permit<'create'>, options: ReplayedOptions = {}): Promise<StoredObject> {
     const time = this.#timeOf(options)
     await this.#writes.create(withoutEvidence(permit), { ...options, time })
     return createdObject(permit, time)
   }
 
-  async update(permit: Permit<'update'>, options: WriteOptions = {}): Promise<StoredObject> {
+  async update(permit: Permit<'update'>, options: ReplayedOptions = {}): Promise<StoredObject> {
     const time = this.#timeOf(options)
     const createdAt = await this.#writes.update(withoutEvidence(permit), { ...options, time })
     return updatedObject(permit, { createdAt }, time)
@@ -233,13 +233,13 @@ export class ObjectWrites {
     this.#engine = engine
   }
 
-  create(permit: Permit<'create'>, options: TimedWrite<CreateOptions>): Promise<void> {
+  create(permit: Permit<'create'>, options: TimedWrite<ReplayedOptions>): Promise<void> {
     return this.#write(permit, options, this.#insert(permit, options))
   }
 
   /** The time of the object's creation. */
-  update(permit: Permit<'update'>, options: TimedWrite<WriteOptions>): Promise<string> {
-    return this.#write(permit, options, this.#change(permit, options.time))
+  update(permit: Permit<'update'>, options: TimedWrite<ReplayedOptions>): Promise<string> {
+    return this.#write(permit, options, this.#change(permit, options))
   }
 
   delete(permit: Permit<'delete'>, options: TimedWrite<DeleteOptions>): Promise<void> {
@@ -250,7 +250,9 @@ export class ObjectWrites {
     const { commits, lookups, statements, now } = this.#engine
     const time = now().toISOString()
     const work = () => {
-      statements.run<unknown>(permit.kind === 'create' ? this.#insert(permit, { time }) : this.#change(permit, time))
+      statements.run<unknown>(
+        permit.kind === 'create' ? this.#insert(permit, { time }) : this.#change(permit, { time }),
+      )
       return lookups.holds(lookup)
     }
     return commits.undone(work)
@@ -269,14 +271,20 @@ export class ObjectWrites {
     })
   }
 
-  *#insert(permit: Permit<'create'>, { time, replay }: TimedWrite<CreateOptions>): Work<void> {
+  *#insert(permit: Permit<'create'>, { time, replay }: TimedWrite<ReplayedOptions>): Work<void> {
     const created = createdObject(permit, time)
     yield* tableOf(this.#engine, permit.resource).insert(created)
     if (replay) yield* keepReplay(DIALECT, replay, created, this.#engine.now().getTime())
   }
 
-  *#change({ resource, id, version, document }: Permit<'update'>, updatedAt: string): Work<string> {
-    return yield* tableOf(this.#engine, resource).update({ id, version, updatedAt, document })
+  *#change(permit: Permit<'update'>, { time, replay }: TimedWrite<ReplayedOptions>): Work<string> {
+    const { resource, id, version, document } = permit
+    const createdAt = yield* tableOf(this.#engine, resource).update({ id, version, updatedAt: time, document })
+    if (replay) {
+      const now = this.#engine.now().getTime()
+      yield* keepReplay(DIALECT, replay, updatedObject(permit, { createdAt }, time), now)
+    }
+    return createdAt
   }
 
   *#remove({ resource, id, version }: Permit<'delete'>, { along = [], time }: TimedWrite<DeleteOptions>): Work<void> {

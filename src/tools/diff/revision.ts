@@ -122,12 +122,25 @@ async function readFiles(
   const blobs = blobsOf(gitText(tree), folder.isFile)
   if (blobs.size === 0) throw new ToolError(`\`${withoutPath(name)}\` has no ${folder.of} files in ${where}: ${other}`)
   const files = new Map<string, Buffer>()
-  for (const [file, id] of blobs) {
+  for (const [file, id] of [...blobs, ...(await commandsOf(repository.folder, `${commit}:${path}`, folder))]) {
     const blob = await askGit(repository.folder, ['cat-file', 'blob', id])
     if (blob.kind === 'refused') throw new ToolError(`git can't read \`${file}\` of \`${name}\`: ${blob.reason}`)
     files.set(file, blob.bytes)
   }
   return files
+}
+
+/** Those of the folder `commands` in the one of schemas. */
+async function commandsOf(
+  repository: string,
+  place: string,
+  { of, isFile }: Pick<FolderOf<unknown>, 'of' | 'isFile'>,
+): Promise<readonly (readonly [string, string])[]> {
+  if (of !== 'schema') return []
+  const inside = `${place}${place.endsWith(':') ? '' : '/'}commands`
+  const tree = await askGit(repository, ['ls-tree', '-z', '--full-tree', inside])
+  if (tree.kind === 'refused') return []
+  return [...blobsOf(gitText(tree), isFile)].map(([file, id]) => [`commands/${file}`, id] as const)
 }
 
 /** The wanted files of `git ls-tree -z`, without symbolic links. */

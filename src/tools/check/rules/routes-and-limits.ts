@@ -45,6 +45,21 @@ export const ROUTES_AND_LIMITS: readonly PolicyCheck[] = [
     },
   }),
   check({
+    code: 'command-grants',
+    meaning: 'A command sets fields without the right to update them (`grants: steps`)',
+    fix: 'Take `grants` out, or suppress it',
+    find: ({ files, resources }) =>
+      storedResources(resources).flatMap(({ name, routes }) =>
+        routes.flatMap(({ command }) => {
+          if (!command?.grantsSteps) return []
+          const fields = namesText(Object.keys(command.set))
+          const message = `whoever may run \`${command.name}\` sets ${fields} of \`${name}\`, whatever rules about \`update\` say`
+          const hint = `take \`grants\` out of \`commands/${command.name}.json\`, or suppress the warning and say why`
+          return [{ at: { file: files['policy.csv'].name, line: 1, column: 1 }, message, hint }]
+        }),
+      ),
+  }),
+  check({
     code: 'unbounded-field',
     meaning:
       'A schema has fields without a bound (text without `maxLength` or a `pattern` that bounds it, a list without ' +

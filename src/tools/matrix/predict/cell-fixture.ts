@@ -121,6 +121,7 @@ function bodyFor(parts: Remembering, about: CellOfRoute): Readonly<Record<string
   if (!WITH_BODY.includes(cell.method)) return undefined
   if (cell.content !== undefined) return cell.content
   if (cell.body !== undefined) return parts.bodyOf(cell.body)
+  if (about.route.command) return {}
   return remembered(parts.found.bodies, [resource.name], () => smallestBody(parts, about))
 }
 

@@ -28,7 +28,7 @@ export async function askOn(
 }
 
 /** Methods that a precondition guards. */
-const GUARDED: readonly Method[] = ['PUT', 'PATCH', 'DELETE']
+const GUARDED: readonly Method[] = ['PUT', 'PATCH', 'DELETE', 'POST']
 
 /**
  * The current tag, which this caller reads; `*` if the caller may not read the object. Empty if the route requires no

@@ -113,9 +113,10 @@ async function makeListed(
 }
 
 /** The body file that the cell names, else the smallest valid body. Throws CannotSetUp if neither exists. */
-function bodyOf(suite: Suite, { expectation, resource, body }: BoundExpectation): Json | undefined {
+function bodyOf(suite: Suite, { expectation, route, resource, body }: BoundExpectation): Json | undefined {
   if (!['POST', 'PUT', 'PATCH'].includes(expectation.method)) return undefined
   if (body !== undefined) return body
+  if (route.command) return {}
   const known = suite.samples.get(resource.name)
   const lacking = known && lackingValue(resource.name, known)
   if (lacking !== undefined) throw new CannotSetUp(lacking)

@@ -86,7 +86,7 @@ async function schemasOf(commit: string, schemas: string): Promise<readonly Sour
  */
 function* schemaChoices(young: readonly SourceText[], old: readonly SourceText[]): Generator<Resources> {
   const without = (some: readonly SourceText[], others: readonly SourceText[]) =>
-    some.filter(({ name }) => !others.some((other) => nameOf(other.name) === nameOf(name)))
+    some.filter((one) => !others.some((other) => nameOf(other) === nameOf(one)))
   yield parseResources(young)
   for (const texts of [
     [...young, ...without(old, young)],
@@ -105,13 +105,13 @@ function bothUnder(resources: Resources, commit: string, policies: string) {
 }
 
 function sameTexts(young: readonly SourceText[], old: readonly SourceText[]): boolean {
-  const written = (some: readonly SourceText[]) =>
-    JSON.stringify(some.map(({ name, text }) => [nameOf(name), text]).sort())
+  const written = (some: readonly SourceText[]) => JSON.stringify(some.map((one) => [nameOf(one), one.text]).sort())
   return written(young) === written(old)
 }
 
-function nameOf(file: string): string {
-  return file.replace(/^.*[\\/]/, '')
+/** A command may be called like a resource. */
+function nameOf({ name, isCommand }: SourceText): string {
+  return `${isCommand ? 'commands/' : ''}${name.replace(/^.*[\\/]/, '')}`
 }
 
 function attempt<T>(work: () => T): T | undefined {

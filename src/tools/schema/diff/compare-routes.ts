@@ -43,6 +43,11 @@ function compareRoute(old: Route, next: Route): readonly Unplaced[] {
     ...changed(actionsOf(old), actionsOf(next), ['action-changed', 'unknown', actions]),
     ...changed(old.redirect, next.redirect, ['route-moved', redirect ? 'breaking' : 'compatible', moved]),
     ...changed(old.lifecycle, next.lifecycle, ['route-retired', 'compatible', retired]),
+    ...changed(old.command, next.command, [
+      'command-changed',
+      'unknown',
+      say`the command at ${path} does something else`,
+    ]),
     ...changed(old.precondition, next.precondition, guard),
   ]
 }

@@ -141,7 +141,10 @@ async function readSchemaSide(name: string, schemas: string): Promise<SchemaSide
 async function loadSide(directory: string, shown: string): Promise<SchemaSide> {
   const read = await readSchemas(directory)
   if (read.faults.length > 0) throw new FileError(read.faults)
-  const parsed = read.sources.map(parseSchemaFile).flatMap((one) => (one.kind === 'file' ? [one.file] : []))
+  const parsed = read.sources
+    .filter(({ isCommand }) => !isCommand)
+    .map(parseSchemaFile)
+    .flatMap((one) => (one.kind === 'file' ? [one.file] : []))
   return {
     resources: parseResources(read.sources),
     files: new Map(parsed.map((file) => [file.resource, shownAt(file, shown)])),

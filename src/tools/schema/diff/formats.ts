@@ -103,6 +103,7 @@ export const CHANGE_CODES: readonly CodeEntry[] = [
   entry('action-changed', 'Other rules decide about a path', 'Give the rules of the policy the new action'),
   entry('route-moved', 'A path has become a redirect, or leads elsewhere', KEEP),
   entry('route-retired', 'The deprecation or the sunset of a path has changed', FREE),
+  entry('command-changed', 'A command has other steps, another input, or other rights', KEEP),
   entry('precondition-added', 'Writes need `If-Match` now', KEEP),
   entry('precondition-removed', 'Writes no longer need `If-Match`', FREE),
   entry('field-removed', 'A field is gone', KEEP),

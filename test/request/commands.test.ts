@@ -1,0 +1,178 @@
+/** Commands: declared changes of one object, which one request runs whole or not at all. */
+import { expect } from 'chai'
+import { ENGINES, type OnEngine } from '../data/each-engine.ts'
+import type { TestServer } from '../server.ts'
+import { COMMANDING } from './commanding-world.ts'
+
+for (const [engine, startOn] of ENGINES) {
+  describe(`commands, on ${engine}`, () => {
+    let on: OnEngine
+    let server: TestServer
+    const tokens: Record<string, string> = {}
+
+    before(async () => {
+      on = await startOn({ files: COMMANDING })
+      server = on.server
+      for (const [name, role] of [
+        ['alice', 'member'],
+        ['bob', 'member'],
+        ['ada', 'admin'],
+        ['sue', 'support'],
+        ['otto', 'auditor'],
+      ] as const)
+        tokens[name] = await server.token(name, role)
+    })
+    after(() => on.stop())
+
+    const ask = (
+      who: string,
+      path: string,
+      {
+        method = 'POST',
+        body,
+        headers = {},
+      }: { method?: string; body?: unknown; headers?: Record<string, string> } = {},
+    ) => server.ask(method, path, { token: tokens[who], headers, ...(body === undefined ? {} : { body }) })
+
+    const make = async (who: string, fields: Record<string, unknown> = {}) =>
+      (await ask('ada', '/jobs', { body: { ownerId: who, ...fields } })).body.id as string
+    const jobOf = async (id: string) => (await ask('ada', `/jobs/${id}`, { method: 'GET' })).body
+
+    it('set fields from constants, the input, the caller and the time, in one write with its record', async () => {
+      const id = await make('alice')
+      const { status, body, headers } = await ask('alice', `/jobs/${id}/finish`, { body: { note: 'done' } })
+      expect([status, body.state, body.note, body.by], JSON.stringify(body)).to.deep.equal([
+        200,
+        'done',
+        'done',
+        'alice',
+      ])
+      expect(body.at).to.equal(body.updatedAt)
+      expect(headers.get('etag')).to.equal((await ask('alice', `/jobs/${id}`, { method: 'GET' })).headers.get('etag'))
+      expect(await jobOf(id)).to.deep.equal({ ...body, secret: 'none' })
+      expect(await server.lastDecision({ action: 'finish', objectId: id })).to.include({
+        route: '/jobs/{id}/finish',
+        method: 'POST',
+        resource: 'jobs',
+        outcome: 'allowed',
+      })
+    })
+
+    it('need the grant of their action, and the right of each step: neither is enough', async () => {
+      const id = await make('bob')
+      // Support has the action and no right to update; bob has the right and, for `reopen`, no action.
+      expect((await ask('sue', `/jobs/${id}/finish`, { body: { note: 'x' } })).status).to.equal(403)
+      expect((await ask('bob', `/jobs/${id}/reopen`)).status).to.equal(403)
+      expect((await ask('alice', `/jobs/${id}/finish`, { body: { note: 'x' } })).status).to.equal(403)
+      expect(await jobOf(id)).to.include({ state: 'open', ownerId: 'bob' })
+      expect((await ask('bob', `/jobs/${id}`, { method: 'PATCH', body: { secret: 's' } })).status).to.equal(403)
+      expect((await ask('bob', `/jobs/${id}/stamp`)).body.code).to.equal('field-forbidden')
+      expect(await jobOf(id)).to.include({ secret: 'none' })
+    })
+
+    it('with `grants: steps` need the grant of their action alone, and only for the fields that it names', async () => {
+      const id = await make('bob')
+      expect((await ask('sue', `/jobs/${id}`, { method: 'PATCH', body: { state: 'held' } })).status).to.equal(403)
+      expect((await ask('sue', `/jobs/${id}/hold`)).status).to.equal(200)
+      expect(await jobOf(id)).to.include({ state: 'held' })
+      expect((await ask('otto', `/jobs/${await make('bob')}/hold`)).body.code).to.equal('field-forbidden')
+    })
+
+    it('answer 409 in another state, only to a caller who may read it, and change nothing', async () => {
+      const id = await make('alice', { state: 'done' })
+      const { status, body } = await ask('alice', `/jobs/${id}/finish`, { body: { note: 'again' } })
+      expect([status, body.code, body.errors]).to.deep.equal([
+        409,
+        'command-state',
+        [{ pointer: '/state', detail: 'must be `open` or `held` before', code: 'require' }],
+      ])
+      expect(await jobOf(id)).not.to.have.property('note')
+      // Whoever can't read the field gets one answer for every value of it.
+      const [open, guarded] = [await make('alice'), await make('alice', { secret: 'kept' })]
+      const answers = [await ask('alice', `/jobs/${open}/unlock`), await ask('alice', `/jobs/${guarded}/unlock`)]
+      expect(answers.map((one) => [one.status, one.body.code])).to.deep.equal([
+        [403, 'field-forbidden'],
+        [403, 'field-forbidden'],
+      ])
+      expect((await ask('ada', `/jobs/${open}/unlock`)).status).to.equal(200)
+      expect((await ask('ada', `/jobs/${guarded}/unlock`)).body.code).to.equal('command-state')
+    })
+
+    it('refuse an input that does not fit, before anything is written', async () => {
+      const id = await make('alice')
+      const bodies = [{}, { note: 1 }, { note: 'x', state: 'open' }, { note: 'x'.repeat(51) }]
+      for (const body of bodies) {
+        const answer = await ask('alice', `/jobs/${id}/finish`, { body })
+        expect([answer.status, answer.body.code], JSON.stringify(body)).to.deep.equal([400, 'invalid-body'])
+      }
+      expect((await ask('alice', `/jobs/${id}/finish`)).status).to.equal(400)
+      expect((await ask('ada', `/jobs/${id}/reopen`, { body: { state: 'done' } })).status).to.equal(400)
+      const patched = await ask('alice', `/jobs/${id}/finish`, {
+        body: { note: 'x' },
+        headers: { 'content-type': 'application/merge-patch+json' },
+      })
+      expect(patched.status).to.equal(415)
+      expect((await ask('alice', `/jobs/${id}/finish?can=true`, { body: { note: 'x' } })).status).to.equal(400)
+      expect((await ask('alice', `/jobs/${id}/finish`, { method: 'PUT', body: { note: 'x' } })).status).to.equal(405)
+      expect((await ask('alice', '/jobs/nowhere/finish', { body: { note: 'x' } })).status).to.equal(404)
+      expect(await jobOf(id)).to.include({ state: 'open' })
+    })
+
+    it('write nothing where nothing changes, as a PATCH: version, tag and time stay', async () => {
+      const id = await make('bob', { state: 'held' })
+      const before = await jobOf(id)
+      // The rules give this caller another field only, but a value that stays needs no right.
+      expect((await ask('otto', `/jobs/${id}/hold`)).status).to.equal(200)
+      expect(await jobOf(id)).to.deep.equal(before)
+    })
+
+    it('compare If-Match with the state that they write, and need it where they say so', async () => {
+      const id = await make('alice')
+      const tag = (await ask('alice', `/jobs/${id}`, { method: 'GET' })).headers.get('etag') ?? ''
+      await ask('alice', `/jobs/${id}`, { method: 'PATCH', body: { note: 'newer' } })
+      const late = await ask('alice', `/jobs/${id}/finish`, { body: { note: 'x' }, headers: { 'if-match': tag } })
+      expect(late.status).to.equal(412)
+      expect((await ask('ada', `/jobs/${id}/reopen`)).status).to.equal(428)
+      expect((await ask('ada', `/jobs/${id}/reopen`, { headers: { 'if-match': '*' } })).status).to.equal(200)
+    })
+
+    it('run once for an idempotency key: each repeat gets the first answer', async () => {
+      const id = await make('alice')
+      const finish = (note: string) =>
+        ask('alice', `/jobs/${id}/finish`, { body: { note }, headers: { 'idempotency-key': `finish-${id}` } })
+      const first = await finish('once')
+      const again = await finish('once')
+      expect([first.status, again.status]).to.deep.equal([200, 200])
+      expect(again.headers.get('idempotency-replayed')).to.equal('true')
+      expect(again.body).to.deep.equal(first.body)
+      expect((await finish('other')).body.code).to.equal('idempotency-key-reused')
+      const without = await ask('alice', `/jobs/${id}/finish`, { body: { note: 'once' } })
+      expect(without.body.code).to.equal('command-state')
+    })
+
+    it('of which two at once require the same state: one is done', async () => {
+      const id = await make('alice')
+      const answers = await Promise.all(
+        ['a', 'b', 'c'].map((note) => ask('alice', `/jobs/${id}/finish`, { body: { note } })),
+      )
+      expect(answers.map(({ status }) => status).sort()).to.deep.equal([200, 409, 409])
+      expect((await jobOf(id)).note).to.equal(answers.find(({ status }) => status === 200)?.body.note)
+    })
+
+    it('are among what an object’s caller can do, and in the OpenAPI document', async () => {
+      const id = await make('alice')
+      const can = async (who: string) => (await ask(who, `/jobs/${id}?can=true`, { method: 'GET' })).body.can.actions
+      expect(await can('alice')).to.include('finish')
+      // The grant of the action without the right of its step.
+      expect(await can('sue'))
+        .to.include('hold')
+        .and.not.to.include('finish')
+      const document = (await ask('alice', '/openapi.json', { method: 'GET' })).body
+      const { post } = document.paths['/jobs/{id}/finish']
+      expect(post).to.deep.include({ summary: 'Finish a job' })
+      expect(post.requestBody.required).to.equal(true)
+      expect(Object.keys(post.requestBody.content)).to.deep.equal(['application/json'])
+      expect(document.paths['/jobs/{id}/reopen']).not.to.have.property('post')
+    })
+  })
+}

@@ -1,0 +1,57 @@
+/** A guarantee about who may update a field is also about commands whose own grant is enough to set it. */
+import { expect } from 'chai'
+import { Prover } from '../../../src/analysis/guarantees/prove.ts'
+import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
+import { policyFiles, shipped } from '../../openapi/fixture.ts'
+import { COMMANDING } from '../../request/commanding-world.ts'
+
+const said = (never: string) => `- name: kept\n  never: ${never}\n`
+
+/** `jobs` with its commands, whose `hold` sets `state`; support and auditors may run it, and may not update. */
+function answerTo(guarantee: string, hold: Readonly<Record<string, unknown>> = { grants: 'steps' }) {
+  const declared = JSON.parse(COMMANDING['schemas/commands/hold.json'] ?? '')
+  const { grants: _, ...without } = declared
+  const files = {
+    ...COMMANDING,
+    'schemas/commands/hold.json': JSON.stringify({ ...without, ...hold }),
+    'policies/guarantees.yaml': guarantee,
+  }
+  const { resources } = shipped(files)
+  const policy = parsePolicy(policyFiles(files), resources)
+  const [first] = policy.guarantees
+  if (!first) throw new Error('there is no guarantee')
+  return new Prover(policy, resources, Date.parse('2026-06-01T00:00:00Z')).answer(first)
+}
+
+describe('a guarantee about updates of a field', () => {
+  const state = '{ subjects: { except: [admin] }, resource: jobs, actions: [update], fields: [state], unless: owner }'
+
+  it('is broken by the grant of a command with `grants: steps` that sets the field', () => {
+    const answer = answerTo(said(state))
+    expect(answer.kind).to.equal('broken')
+    const [first] = answer.kind === 'broken' ? [...answer.breaks().take(1)] : []
+    expect(first?.acts[0].action.name).to.equal('hold')
+    expect(
+      answerTo(said('{ subjects: { except: [admin] }, resource: jobs, actions: [update], unless: owner }')).kind,
+    ).to.equal('broken')
+  })
+
+  it('is proven where the command needs the right of its steps, or sets another field', () => {
+    expect(answerTo(said(state), {}).kind).to.equal('proven')
+    expect(answerTo(said(state), { grants: 'steps', set: { note: { value: 'held' } } }).kind).to.equal('proven')
+    expect(answerTo(said(state.replace('[state]', '[by]'))).kind).to.equal('proven')
+  })
+
+  it('holds of who may not set the field by the command: its rule names another one', () => {
+    expect(answerTo(said(state.replace('[admin]', '[admin, support]'))).kind).to.equal('proven')
+  })
+
+  it('keeps two acts apart, of which one is the command', () => {
+    const both = '[{ resource: jobs, actions: [read] }, { resource: jobs, actions: [update], fields: [note] }]'
+    const apart = (subjects: string) =>
+      `- name: kept\n  apart: ${both.replaceAll('resource:', `subjects: [${subjects}], resource:`)}\n`
+    const set = { note: { value: 'held' } }
+    expect(answerTo(apart('auditor'), { set, grants: 'steps' }).kind).to.equal('broken')
+    expect(answerTo(apart('auditor'), { set }).kind).to.equal('proven')
+  })
+})
