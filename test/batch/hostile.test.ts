@@ -160,6 +160,11 @@ describe('a hostile batch', () => {
     expect(new Set(lists.slice(done.length).map(({ status, body }) => `${status} ${body.code}`))).to.deep.equal(
       new Set(['503 batch-ended']),
     )
+    // What a HEAD doesn't send fills no answer.
+    const heads = await send(
+      Array.from({ length: 40 }, (_, at): Part => ({ ...get(`h${at}`, '/remarks?limit=5'), method: 'HEAD' })),
+    )
+    expect(new Set(heads.map(({ status, body }) => `${status} ${body}`))).to.deep.equal(new Set(['200 undefined']))
   })
 
   it('makes no path of any size out of one long text', async () => {

@@ -105,7 +105,7 @@ function isReference(json: Json): json is { readonly $ref: Json } {
 // The values of references.
 
 /** The earlier answers, by the ids of their parts. */
-export type Answers = ReadonlyMap<string, InMemoryAnswer & { readonly method: string }>
+export type Answers = ReadonlyMap<string, InMemoryAnswer>
 
 /** The values of the earlier answers of one batch. */
 export class EarlierValues {
@@ -163,7 +163,7 @@ export class EarlierValues {
   #value(reference: string): Json {
     const { part = '', way = '' } = REFERENCE.exec(reference)?.groups ?? {}
     const answer = this.#answers.get(part)
-    if (!answer || answer.status >= 400 || answer.method === 'HEAD' || answer.text === '') throw absent(reference)
+    if (!answer || answer.status >= 400 || answer.text === '') throw absent(reference)
     const body = this.#bodies.getOrInsertComputed(part, () => JSON.parse(answer.text) as Json)
     const value = way.slice(1).split('.').reduce<Json | undefined>(memberOf, body)
     if (value === undefined) throw absent(reference)

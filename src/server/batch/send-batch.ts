@@ -135,10 +135,12 @@ class RunningBatch {
     this.#request.gone().throwIfAborted()
     const { method } = part
     const asked = this.#requestOf(part)
-    const answer =
+    const given =
       asked instanceof Problem
         ? await this.#refuse(part, asked, ask)
         : await ask({ ...asked, headers: { ...asked.headers, ...this.#carried } }, this.#outer)
+    // What a HEAD doesn't send isn't kept; a refusal is short, and ends an atomic batch with its code.
+    const answer = method === 'HEAD' && given.status < 400 ? { ...given, text: '' } : given
     this.#bytes += Buffer.byteLength(answer.text)
     this.#answers.set(part.id, { ...answer, method })
     return answer
