@@ -168,14 +168,14 @@ export function stateOf(names: ReadonlySet<string>): ObjectState {
   return names.size === 0 ? { kind: 'other' } : { kind: 'relations', names: [...names].sort() }
 }
 
-/** What writes leave, as far as rules tell it apart. A redirect is answered before that counts. */
+/** What writes leave, as far as rules tell it apart. A redirect is answered before that counts; a command has one result. */
 function* resultsOf(
   policies: readonly Policy[],
   routeMethod: RouteMethod,
   known: Sampled,
 ): Generator<Situation, undefined> {
   const [policy] = policies
-  if (!policy || routeMethod.route.redirect) return undefined
+  if (!policy || routeMethod.route.redirect || routeMethod.route.command) return undefined
   if (routeMethod.endpoint.operation === 'create') return yield* createdOf(policies, routeMethod, known)
   const situations = writesByTerm(policy, routeMethod, known)
   yield* new Map(situations.map((one) => [JSON.stringify(one), one])).values()

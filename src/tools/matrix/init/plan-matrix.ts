@@ -117,7 +117,8 @@ function isAnswer(prediction: Prediction): prediction is Extract<Prediction, { k
 
 /** One row for each view that rules about writing name here. A unique field would clash with the next cell's value. */
 function bodyRows({ evaluated, samples }: PredictedSuite, row: AskedRow): readonly AskedRow[] {
-  const { endpoint, resource } = row.routeMethod
+  const { endpoint, resource, route } = row.routeMethod
+  if (route.command) return []
   if (!['create', 'replace', 'update'].includes(endpoint.operation) || row.object.kind === 'missing' || row.becomes)
     return []
   const values = samples.get(resource.name)?.values

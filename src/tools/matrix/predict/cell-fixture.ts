@@ -57,6 +57,7 @@ function cellFixture(parts: Remembering, policy: Policy, cell: Cell): CellFixtur
 
 function fixtureOn(parts: Remembering, about: CellOfRoute): CellFixture {
   const { cell, route } = about
+  if (route.command && cell.becomes) return impossible('the command decides what the object becomes')
   const lacking = lackOf(parts, about)
   if (lacking !== undefined) return { kind: 'unsolved', why: lacking }
   const met = requestFor(parts, about)

@@ -61,9 +61,11 @@ function unknownRole({ policy }: Suite, { column }: Expectation): string | undef
 
 function unfitObject(
   { policy }: Suite,
-  { kind, path, resource }: Route,
-  { object, method }: Expectation,
+  { kind, path, resource, command }: Route,
+  { object, method, becomes }: Expectation,
 ): string | undefined {
+  if (command && becomes)
+    return `\`${command.name}\` decides what the object becomes: empty the cell in the column becomes`
   if (kind === 'collection' && object.kind !== 'none') {
     const relations = method === 'POST' ? ', and the relations of the new object in the column becomes' : ''
     return `\`${path}\` names no object: write \`none\` in the column object${relations}`
