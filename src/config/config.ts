@@ -99,6 +99,7 @@ export function readConfig(environment: Environment, flags: Flags = {}): Config 
   const ownIssuer = env('JWT_ISSUER') ?? 'sallyport'
   const dataDirectory = env('DATA_DIR') ?? 'data'
   const ownPort = port(flags.port === undefined ? 'PORT' : '--port', flags.port ?? env('PORT') ?? '3000')
+  const adminPort = port('ADMIN_PORT', env('ADMIN_PORT') ?? '9090')
   const openId = readOpenIdSettings(environment, ownIssuer)
   return Object.freeze({
     host: host('HOST', env('HOST') ?? '127.0.0.1'),
@@ -107,10 +108,10 @@ export function readConfig(environment: Environment, flags: Flags = {}): Config 
     publicUrl: publicUrl(env('PUBLIC_URL')),
     admin: Object.freeze({
       host: host('ADMIN_HOST', env('ADMIN_HOST') ?? '127.0.0.1'),
-      port: port('ADMIN_PORT', env('ADMIN_PORT') ?? '9090'),
+      port: adminPort,
       token: adminToken(env('ADMIN_TOKEN')),
     }),
-    console: readConsolePlace(env, { demo: flags.demo ?? false, ownPort, openId }),
+    console: readConsolePlace(env, { demo: flags.demo ?? false, ownPort, adminPort, openId }),
     demo: flags.demo ?? false,
     dataDirectory,
     database: database(env, dataDirectory),

@@ -24,6 +24,7 @@ export interface ConsoleOpenId {
 interface OtherSettings {
   readonly demo: boolean
   readonly ownPort: number
+  readonly adminPort: number
   readonly openId: OpenIdSettings | undefined
 }
 
@@ -32,7 +33,7 @@ type ReadSetting = (name: string) => string | undefined
 /** Undefined without a console; the demo has one, at the port after its own. Throws ConfigError. */
 export function readConsolePlace(
   env: ReadSetting,
-  { demo, ownPort, openId: provider }: OtherSettings,
+  { demo, ownPort, adminPort, openId: provider }: OtherSettings,
 ): ConsolePlace | undefined {
   const named = host('CONSOLE_HOST', env('CONSOLE_HOST') ?? '127.0.0.1')
   const openId = readOpenId(env, provider)
@@ -43,14 +44,15 @@ export function readConsolePlace(
       againWith('CONSOLE_PORT', '3001'),
     )
   }
-  const value = set ?? (demo ? String(portAfter(ownPort)) : 'off')
+  const value = set ?? (demo ? String(portAfter(ownPort, adminPort)) : 'off')
   if (value === 'off') return undefined
   return Object.freeze({ host: named, port: port('CONSOLE_PORT', value), isNamed: set !== undefined, openId })
 }
 
-/** 0 is any free port. */
-function portAfter(ownPort: number): number {
-  return ownPort === 0 || ownPort === 65_535 ? 0 : ownPort + 1
+/** The next one that this program doesn't use itself; 0 is any free port. */
+function portAfter(ownPort: number, adminPort: number): number {
+  const next = ownPort + (adminPort === ownPort + 1 ? 2 : 1)
+  return ownPort === 0 || next > 65_535 ? 0 : next
 }
 
 /** Written by the console itself: of the requests of RFC 6749 (4.1), RFC 7636 (4.3) and OpenID Connect Core 1.0 (3.1.2). */

@@ -120,6 +120,9 @@ describe('the console, as it is served', () => {
     expect(placeOf({}, true)).to.deep.equal({ host: '127.0.0.1', port: 3001, isNamed: false, openId: undefined })
     expect(placeOf({ PORT: '0' }, true)?.port).to.equal(0)
     expect(placeOf({ PORT: '65535' }, true)?.port).to.equal(0)
+    // The next one may be the admin port.
+    expect(placeOf({ PORT: '8080', ADMIN_PORT: '8081' }, true)?.port).to.equal(8082)
+    expect(placeOf({ PORT: '65534', ADMIN_PORT: '65535' }, true)?.port).to.equal(0)
     const named = { CONSOLE_PORT: '8443', CONSOLE_HOST: '::1' }
     expect(placeOf(named, false)).to.deep.equal({ host: '::1', port: 8443, isNamed: true, openId: undefined })
     expect(() => placeOf({ CONSOLE_PORT: 'x' }, false)).to.throw(/^CONSOLE_PORT is "x"/)
