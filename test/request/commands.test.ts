@@ -1,5 +1,12 @@
 /** Commands: declared changes of one object, which one request runs whole or not at all. */
+import { join } from 'node:path'
 import { expect } from 'chai'
+import { decideAgain } from '../../src/analysis/replay/decide-again.ts'
+import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
+import { loadPolicy } from '../../src/tools/load-policy.ts'
+import { openCandidate } from '../../src/tools/replay/replay.ts'
+import { NeededParts } from '../../src/tools/usage/needed-parts.ts'
+import { policyParts } from '../../src/tools/usage/parts.ts'
 import { ENGINES, type OnEngine } from '../data/each-engine.ts'
 import type { TestServer } from '../server.ts'
 import { COMMANDING } from './commanding-world.ts'
@@ -157,6 +164,29 @@ for (const [engine, startOn] of ENGINES) {
       )
       expect(answers.map(({ status }) => status).sort()).to.deep.equal([200, 409, 409])
       expect((await jobOf(id)).note).to.equal(answers.find(({ status }) => status === 200)?.body.note)
+    })
+
+    it('are decided again from their records as far as these go: the right of the steps is not in them', async () => {
+      const id = await make('alice')
+      await ask('sue', `/jobs/${id}/finish`, { body: { note: 'x' } })
+      await ask('sue', `/jobs/${id}/hold`)
+      await ask('alice', `/jobs/${id}/finish`, { body: { note: 'x' } })
+      const find = (action: string, status: number) => server.lastDecision({ objectId: id, action, status })
+      const all = [await find('finish', 200), await find('finish', 403), await find('hold', 200)]
+      const records = all as unknown as readonly DecisionRecord[]
+      const { resources } = server.app
+      const bench = await openCandidate(join(server.folder, 'policies'), resources)
+      const kinds = async (some: readonly DecisionRecord[]) =>
+        (await Promise.all(some.map((one) => decideAgain(bench, one)))).map(({ kind }) => kind)
+      expect(await kinds(records)).to.deep.equal(['allowed', 'undecidable', 'allowed'])
+      const ofAnother = records.map((one) => ({ ...one, revision: 'another' }))
+      expect(await kinds(ofAnother)).to.deep.equal(['undecidable', 'undecidable', 'allowed'])
+      // So no rule about `update` that a step may have needed is called unused.
+      const loaded = await loadPolicy(join(server.folder, 'policies'), resources)
+      const parts = new NeededParts(loaded, resources, policyParts(loaded.policy, resources))
+      const { needed, unseen } = await parts.of(records[0] as DecisionRecord)
+      const told = [...needed, ...unseen.map(([part]) => part)].map((part) => (part.kind === 'action' ? part.name : ''))
+      expect(told).to.include.members(['finish', 'update'])
     })
 
     it('are among what an object’s caller can do, and in the OpenAPI document', async () => {

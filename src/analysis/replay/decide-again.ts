@@ -80,7 +80,7 @@ export async function decideAgain(replayPolicy: ReplayPolicy, record: DecisionRe
       : await unknownFact(policy.snapshot, request, record)
   if (unknown !== undefined) return undecidable(unknown)
   const again = await authorizeAgain(policy, { record, request, stage })
-  if (again.kind === 'allowed' && mayStepsAnswerOtherwise(request, record, policy)) return undecidable(STEPS)
+  if (again.kind !== 'refused' && mayStepsAnswerOtherwise(request, record, policy)) return undecidable(STEPS)
   return again.kind === 'refused' ? again : unlessOpen(again, record, policy)
 }
 
