@@ -1,6 +1,7 @@
 /** The path of one request: Koa middleware in this order, one stage a file (src/server/stages/). */
 import Koa from 'koa'
 import { Queues } from '../base/queues.ts'
+import { type Most, UnderWay } from '../base/under-way.ts'
 import type { LogShares } from '../decision-log/log-shares.ts'
 import type { TokenVerifier } from '../identity/caller.ts'
 import type { Resources } from '../resources/resource.ts'
@@ -13,6 +14,7 @@ import { type AskInMemory, inMemory } from './http/in-memory.ts'
 import type { PolicyChannel } from './policy-changes/follow-versions.ts'
 import type { Batches, Services } from './routes/handler.ts'
 import { createRouters, routes } from './routes/router.ts'
+import { tooManyUnderWay } from './slices.ts'
 import { type AnswerParts, answer, refuseWhileDraining } from './stages/answer.ts'
 import { authenticate } from './stages/authenticate.ts'
 import { authorize } from './stages/authorize.ts'
@@ -68,6 +70,9 @@ export function useStages(app: Koa, parts: StackParts): void {
     .use(routes())
 }
 
+/** Each keeps its body and its answers, and atomic ones of one caller wait for one another. */
+const MOST_BATCHES: Most = { ofCaller: 8, ofAll: 64 }
+
 /** The requests of batches go through the same stages. The routes of the server itself, batches too, are none of theirs. */
 function batchesOf(parts: StackParts): Batches {
   const { transactions, verifierOn } = parts
@@ -75,6 +80,7 @@ function batchesOf(parts: StackParts): Batches {
   /** One caller has one transaction at a time: others wait behind each for a second at most. */
   const queues = new Queues()
   return {
+    underWay: new UnderWay(MOST_BATCHES, () => tooManyUnderWay('batches')),
     ask: (...asked) => {
       ask ??= askParts(parts)
       return ask(...asked)

@@ -76,6 +76,18 @@ describe('a hostile batch', () => {
     expect(await total()).to.equal(before + 1)
   })
 
+  it('is refused where its caller has eight under way, atomic or not, and nobody else is', async () => {
+    const bob = await server.token('bob', 'member')
+    const looks = Array.from({ length: 60 }, (_, at) => ({ id: `r${at}`, method: 'HEAD', path: '/remarks' }))
+    const many = Array.from({ length: 12 }, () => sendBatch(server, token, looks, { atomic: true }))
+    const [other, ...answers] = await Promise.all([sendBatch(server, bob, [get('a', '/remarks')]), ...many])
+    expect(other.status).to.equal(200)
+    const refused = answers.filter(({ status }) => status === 429)
+    expect(refused.length).to.be.within(1, 4)
+    expect(refused[0]?.body).to.deep.include({ code: 'quota-exceeded', 'violated-policies': ['under-way'] })
+    await send([get('a', '/remarks')])
+  })
+
   it('reaches the routes of schema files and no other, however a path is written', async () => {
     const paths = [
       '/batch',

@@ -374,7 +374,7 @@ function servicesOf(store: TestStore): Services {
     tags: new EntityTags(KEY),
     checks: async () => ({}),
     describe: unasked,
-    batches: { ask: unasked },
+    batches: { ask: unasked, underWay: { run: unasked } },
     access: {
       resources: { byName: new Map(), routes: [] },
       store,

@@ -37,10 +37,12 @@ export async function sendBatch(
   refuseFaulty(batch)
   const key = readIdempotencyKey(request.received().req)
   const claim = claimOf(key, { caller, route: route.path, body })
-  if (batch.atomic) return sendAtomic(services, request, batch, claim)
-  const running = new RunningBatch(request, { key, ms: LONGEST_MS })
-  for (const part of batch.requests) await running.ask(part, services.batches.ask)
-  return answered(running.answer)
+  return services.batches.underWay.run(callerKey(request), async () => {
+    if (batch.atomic) return sendAtomic(services, request, batch, claim)
+    const running = new RunningBatch(request, { key, ms: LONGEST_MS })
+    for (const part of batch.requests) await running.ask(part, services.batches.ask)
+    return answered(running.answer)
+  })
 }
 
 function answered(body: WrittenJson, headers: Outcome['headers'] = {}): Outcome {

@@ -3,6 +3,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Problem } from '../../base/problems/problem.ts'
+import type { UnderWay } from '../../base/under-way.ts'
 import type { Caller } from '../../decide/caller.ts'
 import type { Decision } from '../../decide/decision.ts'
 import type { Evidence } from '../../decide/evidence.ts'
@@ -50,6 +51,8 @@ export interface Health {
 /** How the requests of batches are asked: by the stages of all requests, on the routes of schema files alone. */
 export interface Batches {
   readonly ask: AskInMemory
+  /** Throws Problem quota-exceeded for too many at a time. */
+  readonly underWay: Pick<UnderWay, 'run'>
   /**
    * The same in one transaction, which commits when `work` resolves; one at a time for each caller: `whose` is its name.
    * Throws PartFailed as `work` does, and what the transaction throws. Undefined where the database has none.

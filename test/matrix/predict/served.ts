@@ -82,7 +82,7 @@ async function outcomeOf(served: Served, caller: Caller | undefined): Promise<Ou
     tags: new EntityTags(KEY),
     checks: async () => ({}),
     describe,
-    batches: { ask: describe },
+    batches: { ask: describe, underWay: { run: describe } },
     access: {
       resources,
       store,
