@@ -188,6 +188,8 @@ describe('an archive', () => {
       'no archive has a part `/etc/passwd`': [named('/etc/passwd')],
       'no archive has a part `keys/../x`': [named('keys/../x')],
       'no archive has a part `schemas/.hidden`': [named('schemas/.hidden')],
+      'no archive has a part `schemas/commands/../a`': [named('schemas/commands/../a')],
+      'no archive has a part `policies/commands/a`': [named('policies/commands/a')],
       'no archive has a part `other/x`': [named('other/x')],
       'is no plain file': [{ header: { name: 'keys/signing.jwk', size: 0, type: 'symlink', linkname: '/etc/passwd' } }],
       'an entry is no plain file': [{ header: { name: 'keys/signing.jwk', size: 0, type: 'link', linkname: 'x' } }],

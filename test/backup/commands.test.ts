@@ -1,12 +1,27 @@
 /** `sallyport backup`, `backup verify` and `restore` as people run them, beside a running server. */
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { startTestServer, type TestServer } from '../server.ts'
 import { type Commands, ROOT, startCommands } from './commands.ts'
 
 const KEY_TEXT = `AGE-SECRET-KEY-1${'Q'.repeat(58)}`
+
+const SETTLE = {
+  resource: 'orders',
+  path: '/api/orders/{id}/settle',
+  action: 'settle',
+  set: { status: { value: 'shipped' } },
+}
+
+/** By path: what is in the files of the folder and those below it. */
+async function filesIn(folder: string): Promise<Readonly<Record<string, string>>> {
+  const found = await readdir(folder, { recursive: true, withFileTypes: true })
+  const paths = found.filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name))
+  const texts = paths.map(async (path) => [relative(folder, path), await readFile(path, 'utf8')] as const)
+  return Object.fromEntries(await Promise.all(texts))
+}
 
 describe('the commands of backups', () => {
   let commands: Commands
@@ -17,6 +32,8 @@ describe('the commands of backups', () => {
   before(async () => {
     commands = await startCommands()
     ;({ server, folder, run } = commands)
+    await mkdir(join(server.folder, 'schemas/commands'), { recursive: true })
+    await writeFile(join(server.folder, 'schemas/commands/settle.json'), JSON.stringify(SETTLE))
   })
   after(() => commands.stop())
 
@@ -52,12 +69,11 @@ describe('the commands of backups', () => {
     for (const name of ['data', 'data/keys']) expect(await mode(join(restored, name)), name).to.equal('700')
     for (const name of ['data/sallyport.db', 'data/keys/secret'])
       expect(await mode(join(restored, name)), name).to.equal('600')
-    for (const name of await readdir(join(server.folder, 'policies'))) {
-      expect(await readFile(join(restored, 'policies', name), 'utf8'), name).to.equal(
-        await readFile(join(server.folder, 'policies', name), 'utf8'),
-      )
-    }
-    const again = await startTestServer({ demo: true, env: { DATA_DIR: join(restored, 'data') } })
+    for (const name of ['policies', 'schemas'])
+      expect(await filesIn(join(restored, name)), name).to.deep.equal(await filesIn(join(server.folder, name)))
+    expect(await filesIn(join(restored, 'schemas')), 'a rule names its action').to.include.keys('commands/settle.json')
+    const places = { DATA_DIR: join(restored, 'data'), SCHEMAS: join(restored, 'schemas') }
+    const again = await startTestServer({ demo: true, env: places })
     try {
       const token = await server.token('ada', 'admin')
       const [there, here] = [

@@ -77,6 +77,17 @@ describe('an export of evidence', () => {
     return { kind: 'folder', part: bytesPart('policy/folder.json', Buffer.from('{}')) } as const
   }
 
+  it('has the schemas of commands, without which no rule about them can be read', async () => {
+    const schemas = await mkdtemp(join(folder, 'schemas-'))
+    await cp(join(server.folder, 'schemas'), schemas, { recursive: true })
+    await mkdir(join(schemas, 'commands'), { recursive: true })
+    await writeFile(join(schemas, 'commands/settle.json'), '{}')
+    await writeFile(join(schemas, 'commands/.settle.json.swp'), 'left by an editor')
+    const names = [...(await exported({ schemas })).parts.keys()].filter((name) => name.startsWith('schemas/'))
+    expect(names).to.include.members(['schemas/orders.json', 'schemas/commands/settle.json'])
+    expect(names.filter((name) => name.includes('/.'))).to.deep.equal([])
+  })
+
   it('has the files as they were named and as long as they were, although the log is rotated meanwhile', async () => {
     const policy = policyAfter(async () => {
       await rename(`${log}.1`, `${log}.2`)

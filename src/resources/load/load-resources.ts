@@ -149,18 +149,17 @@ export async function readSchemas(
   directory: string,
   unsaved: ReadonlyMap<string, string> = new Map(),
 ): Promise<ReadSchemas> {
-  const onDisk = await namesIn(directory)
-  const open = [...unsaved.keys()].filter((name) => isSchemaFile(name) && !name.includes('/'))
-  const names = onDisk && [...new Set([...onDisk, ...open])].sort()
-  if (names === undefined) return failed(directory, 'directory-unreadable', 'the directory of schemas cannot be read')
+  const onDisk = await schemaFileNames(directory).catch(() => undefined)
+  if (onDisk === undefined) return failed(directory, 'directory-unreadable', 'the directory of schemas cannot be read')
+  const all = [...new Set([...onDisk, ...[...unsaved.keys()].filter(isSchemaName)])].sort()
+  const names = all.filter((name) => !isCommandName(name))
   const unknown = await unknownFiles(directory)
   if (names.length + unknown.length === 0) {
     return failed(directory, 'directory-empty', 'the directory has no schema files')
   }
-  const commands = [...((await namesIn(join(directory, COMMANDS))) ?? []), ...unsavedCommands(unsaved)]
   const read = await Promise.all([
     ...names.map((name) => readSource(directory, name, unsaved.get(name))),
-    ...[...new Set(commands)].sort().map((name) => readCommand(directory, name, unsaved)),
+    ...all.filter(isCommandName).map((name) => readCommand(directory, name, unsaved.get(name))),
   ])
   return {
     sources: read.flatMap(({ sources }) => sources),
@@ -171,27 +170,26 @@ export async function readSchemas(
 /** The folder of commands, in that of schemas. */
 const COMMANDS = 'commands'
 
-const unsavedCommands = (unsaved: ReadonlyMap<string, string>) =>
-  [...unsaved.keys()]
-    .filter((name) => name.startsWith(`${COMMANDS}/`))
-    .map((name) => name.slice(COMMANDS.length + 1))
-    .filter(isSchemaFile)
-
-async function readCommand(
-  directory: string,
-  file: string,
-  unsaved: ReadonlyMap<string, string>,
-): Promise<ReadSchemas> {
-  const { sources, faults } = await readSource(directory, join(COMMANDS, file), unsaved.get(`${COMMANDS}/${file}`))
-  return { sources: sources.map((source) => ({ ...source, isCommand: true })), faults }
+/** The files that declare resources and commands, sorted: `orders.json`, `commands/place.json`. Rejects if there is no such directory. */
+export async function schemaFileNames(directory: string): Promise<readonly string[]> {
+  const commands = await readdir(join(directory, COMMANDS)).catch(() => [])
+  const names = [...(await readdir(directory)), ...commands.map((name) => `${COMMANDS}/${name}`)]
+  return names.filter(isSchemaName).sort()
 }
 
-async function namesIn(directory: string): Promise<readonly string[] | undefined> {
-  try {
-    return (await readdir(directory)).filter(isSchemaFile).sort()
-  } catch {
-    return undefined
-  }
+/** `name`: from the directory of schemas. */
+function isSchemaName(name: string): boolean {
+  const rest = isCommandName(name) ? name.slice(COMMANDS.length + 1) : name
+  return isSchemaFile(rest) && !rest.includes('/')
+}
+
+function isCommandName(name: string): boolean {
+  return name.startsWith(`${COMMANDS}/`)
+}
+
+async function readCommand(directory: string, name: string, unsaved: string | undefined): Promise<ReadSchemas> {
+  const { sources, faults } = await readSource(directory, name, unsaved)
+  return { sources: sources.map((source) => ({ ...source, isCommand: true })), faults }
 }
 
 function isSchemaFile(name: string): boolean {

@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import { mkdir, open, readdir, rename, rmdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { makeFolder } from '../../base/files/make-folder.ts'
 import { writingPlace } from '../../base/files/project-file.ts'
 import { ToolError } from '../load-policy.ts'
@@ -36,6 +36,8 @@ interface Begun {
 
 export class RestoredFolder {
   readonly #begun: Begun
+  /** Those with files of parts. */
+  readonly #folders = new Set<string>()
 
   private constructor(begun: Begun) {
     this.#begun = begun
@@ -63,11 +65,12 @@ export class RestoredFolder {
     return join(this.#begun.unfinished.folder, 'data')
   }
 
-  /** Only for its owner. `name`: a plain file name. Throws if there is such a file already. */
+  /** Only for its owner. `name`: of a part of the group. Throws if there is such a file already. */
   async write(group: Exclude<PartGroup, 'database'>, name: string, content: AsyncIterable<Uint8Array>): Promise<void> {
-    const folder = join(this.#begun.unfinished.folder, FOLDERS[group])
-    await makeFolder(folder)
-    await using handle = await open(join(folder, name), 'wx', 0o600)
+    const file = join(this.#begun.unfinished.folder, FOLDERS[group], name)
+    await makeFolder(dirname(file))
+    this.#folders.add(dirname(file))
+    await using handle = await open(file, 'wx', 0o600)
     await handle.writeFile(content)
     await handle.sync()
   }
@@ -75,6 +78,7 @@ export class RestoredFolder {
   /** Puts everything in its place. */
   async finish(): Promise<void> {
     const made = IN_ORDER.filter((name) => existsSync(join(this.#begun.unfinished.folder, name)))
+    for (const folder of this.#folders) await syncFolder(folder)
     for (const name of made) await syncFolder(join(this.#begun.unfinished.folder, name))
     for (const name of made) await rename(join(this.#begun.unfinished.folder, name), join(this.#begun.directory, name))
     await syncFolder(this.#begun.directory)

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { isManifest } from '#compiled/evidence-manifest'
 import type { AnyManifest, ArchiveKind } from '../backup/archive/archive-kind.ts'
+import { placeOfPart } from '../backup/archive/manifest.ts'
 import type { ArchivePart } from '../backup/archive/write-archive.ts'
 
 export interface EvidenceReport {
@@ -35,7 +36,7 @@ export const MOST_LOGS = 99
 const LOG_PART =
   /^log\/[1-9]\d?\/(?:decisions\.log(?:\.[1-9]\d{0,5})?|tree\/(?!tile$)[a-z]{1,20}|tree\/tile\/\d{1,2}(?:\/x?\d{3}){1,6}(?:\.p\/\d{1,3})?)$/
 const OTHER_PART =
-  /^(?:policy\/(?:history|folder)\.json|reports\/[a-z-]{1,40}\.json|(?:schemas|added)\/[A-Za-z0-9_-][A-Za-z0-9._-]{0,99})$/
+  /^(?:policy\/(?:history|folder)\.json|reports\/[a-z-]{1,40}\.json|added\/[A-Za-z0-9_-][A-Za-z0-9._-]{0,99})$/
 
 function missingParts(names: readonly string[], { logs, policy, reports }: EvidenceManifest): readonly string[] {
   const needed = [
@@ -55,7 +56,7 @@ export const EVIDENCE: ArchiveKind<EvidenceManifest> = {
   beginning: 'evidence.json',
   format: 1,
   command: 'sallyport evidence',
-  isPart: (name) => LOG_PART.test(name) || OTHER_PART.test(name),
+  isPart: (name) => LOG_PART.test(name) || OTHER_PART.test(name) || placeOfPart(name)?.group === 'schemas',
   // Nothing reads reports and added files, and logs are read line by line.
   isLarge: (name) => !/^(?:schemas|log\/\d+\/tree)\//.test(name),
   isManifest,

@@ -8,6 +8,7 @@ import { basename, join } from 'node:path'
 import { openFilesOfLog } from '../../decision-log/log-files.ts'
 import { readNewest } from '../../decision-log/tree/history.ts'
 import { treeFolder } from '../../decision-log/tree/log-tree.ts'
+import { schemaFileNames } from '../../resources/load/load-resources.ts'
 import { type ArchivePart, bytesPart, writeArchive } from '../backup/archive/write-archive.ts'
 import { readSteadily } from '../backup/server/steady-folder.ts'
 import { ToolError } from '../load-policy.ts'
@@ -70,9 +71,7 @@ export async function exportEvidence(
   const versions = await policy()
   const parts = [
     versions.part,
-    ...(await readSteadily(schemas, (name) => name.endsWith('.json'))).map(({ name, bytes }) =>
-      bytesPart(`schemas/${name}`, bytes),
-    ),
+    ...(await readSteadily(schemas, schemaFileNames)).map(({ name, bytes }) => bytesPart(`schemas/${name}`, bytes)),
     ...printed
       .filter(({ exitCode }) => exitCode < 2)
       .map(({ name, output }) => bytesPart(`reports/${name}.json`, Buffer.from(output))),

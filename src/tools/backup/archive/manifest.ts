@@ -31,11 +31,14 @@ const GROUPS = ['database', 'keys', 'policies', 'schemas', 'migrations'] as cons
 export type PartGroup = (typeof GROUPS)[number]
 
 const PLAIN_FILE = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$/
-const DATABASE_PART = /^[a-z0-9]{1,20}(?:[./][a-z0-9]{1,20})?$/
+const NAMES: Readonly<Partial<Record<PartGroup, RegExp>>> = {
+  database: /^[a-z0-9]{1,20}(?:[./][a-z0-9]{1,20})?$/,
+  schemas: /^(?:commands\/)?[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$/,
+}
 
 export interface PlaceOfPart {
   readonly group: PartGroup
-  /** A plain file name, or the database's own name of the part. */
+  /** A plain file name, also one of a command's file in `commands/`, or the database's own name of the part. */
   readonly name: string
 }
 
@@ -44,12 +47,8 @@ export function placeOfPart(name: string): PlaceOfPart | undefined {
   const [folder = '', ...rest] = name.split('/')
   const group = GROUPS.find((one) => one === folder)
   const file = rest.join('/')
-  if (group === undefined || !(group === 'database' ? DATABASE_PART : PLAIN_FILE).test(file)) return undefined
+  if (group === undefined || !(NAMES[group] ?? PLAIN_FILE).test(file)) return undefined
   return { group, name: file }
-}
-
-export function isPlainFile(name: string): boolean {
-  return PLAIN_FILE.test(name)
 }
 
 export function positionOf({ lastWrite, waiting, firstWaiting }: CopiedOutbox): Manifest['decisionLog'] {

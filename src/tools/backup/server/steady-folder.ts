@@ -1,5 +1,5 @@
 /** Small files of a folder, all as they were at one moment, although others may write them. */
-import { readdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { metadataOf } from '../../../policy/policy-files.ts'
@@ -13,12 +13,15 @@ export interface SmallFile {
   readonly bytes: Uint8Array
 }
 
+/** The wanted names of files in a folder or below it. */
+type NamesIn = (folder: string) => Promise<readonly string[]>
+
 /** By name. Follows links. Throws ToolError if the files never stand still, and errors of the file system. */
-export async function readSteadily(folder: string, isWanted: (name: string) => boolean): Promise<readonly SmallFile[]> {
+export async function readSteadily(folder: string, namesIn: NamesIn): Promise<readonly SmallFile[]> {
   for (let reading = 1; reading <= MOST_READINGS; reading += 1) {
-    const before = await lookAt(folder, isWanted)
+    const before = await lookAt(folder, namesIn)
     const files = await readAll(folder, [...before.keys()])
-    if (files && sameLook(before, await lookAt(folder, isWanted))) return files
+    if (files && sameLook(before, await lookAt(folder, namesIn))) return files
     await sleep(PAUSE_MS)
   }
   throw new ToolError(`the files of \`${folder}\` kept changing while they were read; try again`)
@@ -26,9 +29,10 @@ export async function readSteadily(folder: string, isWanted: (name: string) => b
 
 type FileStates = ReadonlyMap<string, string>
 
-async function lookAt(folder: string, isWanted: (name: string) => boolean): Promise<FileStates> {
-  const names = (await readdir(folder)).filter(isWanted).sort()
-  const looks = names.map(async (name) => [name, await metadataOf(join(folder, name))] as const)
+async function lookAt(folder: string, namesIn: NamesIn): Promise<FileStates> {
+  const looks = (await namesIn(folder))
+    .toSorted()
+    .map(async (name) => [name, await metadataOf(join(folder, name))] as const)
   return new Map(await Promise.all(looks))
 }
 
