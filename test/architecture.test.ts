@@ -51,7 +51,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   migrations: 850,
   'decision-log': 3600,
   limits: 1100,
-  store: 9270,
+  store: 9370,
   policy: 3310,
   decide: 5100,
   resources: 5020,

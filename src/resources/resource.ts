@@ -176,6 +176,8 @@ export interface Resource {
   readonly uniqueTogether?: readonly (readonly string[])[]
   readonly routes: readonly Route[]
   readonly actions: ReadonlyMap<string, Action>
+  /** How long the store keeps what each write made of its objects; absent where nothing asks for it. */
+  readonly changes?: { readonly keepMs: number }
   /** The first item route's path: `Location` of a new object. */
   readonly canonicalItemPath?: string
   /** For a built-in resource: the JSON Schema of the request body, if the answer has another schema. */

@@ -7,6 +7,7 @@ import type { AlongPermit, Permit } from '../decide/permits/permit.ts'
 import type { AtMost } from '../decide/role-guarantees.ts'
 import type { Document, Scalar, StoredObject } from '../resources/object.ts'
 import type { Field, Resources } from '../resources/resource.ts'
+import type { ObjectChanges } from './changes.ts'
 import type { Attempts, Directory } from './directory.ts'
 import type { MemberCutter } from './lists/member-cutter.ts'
 import type { ReadBounds } from './lists/read-bounds.ts'
@@ -281,6 +282,7 @@ export interface OpenedStore {
   readonly directory: Directory
   readonly attempts: Attempts
   readonly migrations: Migrations
+  readonly changes?: ObjectChanges
   /** Undefined for a database that has one connection, in memory. */
   readonly transactions?: Transactions | undefined
 }

@@ -1,0 +1,53 @@
+/**
+ * The log of changes: what each write made of an object whose resource keeps changes (`Resource.changes`). It is written
+ * in the transaction of the write, whoever wrote.
+ */
+import type { StoredObject } from '../resources/object.ts'
+
+interface ObjectChange {
+  /** Grows in the order of the commits; never used twice, and none comes later with a lower number. */
+  readonly number: number
+  readonly resource: string
+  readonly id: string
+  /** Undefined for a create. */
+  readonly before: StoredObject | undefined
+  /** Undefined for a delete. */
+  readonly after: StoredObject | undefined
+  /** The time of the write: RFC 3339, UTC, milliseconds. */
+  readonly at: string
+  /** Undefined for a write without a decision: a command, a migration, another program. */
+  readonly by: WrittenBy | undefined
+}
+
+/** Of the decision record of the write, as far as LOG_MASK leaves it. */
+interface WrittenBy {
+  readonly subject?: string | undefined
+  readonly requestId: string
+  readonly action?: string | undefined
+  readonly revision: string
+  /** The lines that decided, such as `policy.csv:14`. */
+  readonly rules?: readonly string[] | undefined
+}
+
+interface ChangesAfter {
+  /** Of all resources, in the order of their numbers. */
+  readonly changes: readonly ObjectChange[]
+  /**
+   * By resource: whoever has seen all changes up to this number, or up to a later one, misses none that follow. Others
+   * must begin anew, because changes between have ended, or weren't kept; and if the resource is absent, all must.
+   */
+  readonly since: ReadonlyMap<string, number>
+}
+
+/** Every method throws StoreUnavailable. */
+export interface ObjectChanges {
+  /** The number of the last change; a reader that begins now asks for those after it. */
+  last(): Promise<number>
+  /** At most `limit`. A reader that asks again after the last number that it has seen misses nothing. */
+  after(number: number, limit: number): Promise<ChangesAfter>
+  /**
+   * Calls the listener after commits that may have changed objects, of any process, within 200 ms: several commits are
+   * one call. Ends with the returned function.
+   */
+  onChange(listener: () => void): () => void
+}
