@@ -24,7 +24,7 @@ export const ESCALATION: readonly PolicyCheck[] = [
       'by this relation, and what nothing allowed it before',
     fix:
       'Let the write need a relation that is held already, keep the fields out of its views, or write `privileged: ' +
-      'true` at the role; if this is intended, suppress the warning and give the reason',
+      'true` at the role',
     find: (checked) => {
       const { found, undecided } = findSelfGrants(checked)
       const grants = found.map(({ write, gain, written, relation, resource }) => {

@@ -76,6 +76,27 @@ export const NEVER_MATCHES: readonly PolicyCheck[] = [
     },
   }),
   ruleCheck({
+    code: 'parent-hidden',
+    meaning:
+      'An allow of `list` hides the field of a parent that a path names, so the lists at this path leave out what ' +
+      'only this line shows',
+    fix: 'Add a view with the field',
+    cell: CELL.fields,
+    judge: (rule, { policy: { views }, resources }) => {
+      if (rule.effect !== 'allow' || rule.views.includes('*')) return undefined
+      const routes = coveredBy(rule, resources).flatMap((resource) => resource.routes)
+      const hidden = routes.find(({ resource, parent, endpoints }) => {
+        const list = endpoints.get('GET')?.action
+        const isSeen = rule.views.some((view) => parent && views.get(resource)?.get(view)?.has(parent.field))
+        return parent && list !== undefined && performed(rule, new Set([list])).length > 0 && !isSeen
+      })
+      if (!hidden?.parent) return undefined
+      const { path, parent } = hidden
+      const message = `\`GET ${path}\` leaves out what only this line shows, because it hides \`${parent.field}\``
+      return { message, hint: `add a view with \`${parent.field}\`` }
+    },
+  }),
+  ruleCheck({
     code: 'action-without-route',
     meaning: 'No route of the resource has a method for the action, so nobody can ask for it',
     fix: 'Remove the action from the line, or add the method to the schema file',
@@ -130,9 +151,7 @@ export const NEVER_MATCHES: readonly PolicyCheck[] = [
       'A relation compares a field with an attribute of the caller (`equals: subject.…`) which the schema of ' +
       '`users` does not declare, and which no entry of `callers.yaml` takes from a token or lets a service assert: the ' +
       'relation never holds for a user with a record, so an allow grants nothing and, worse, a deny denies nothing',
-    fix:
-      'Correct the name, or add the field to `schemas/users.json`; if only callers without a users record need ' +
-      'it, and their tokens have it, suppress the warning and give the reason',
+    fix: 'Correct the name, or add the field to `schemas/users.json`',
     find: ({ policy, resources, placeOfKey }) => {
       // Without a directory, tokens alone have attributes, and no file declares their claims.
       const users = resources.byName.get(USERS)

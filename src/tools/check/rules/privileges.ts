@@ -13,7 +13,7 @@ export const PRIVILEGES: readonly PolicyCheck[] = [
   ruleCheck({
     code: 'public-write',
     meaning: '`everyone` or `anonymous` is allowed to change something: anybody who reaches the server may do it',
-    fix: 'Allow it to a role; if a public form is intended, suppress the warning and give the reason',
+    fix: 'Allow it to a role',
     cell: CELL.subject,
     judge: (rule, { resources }) => {
       if (rule.effect !== 'allow' || !isPublic(rule.subject)) return undefined

@@ -57,9 +57,7 @@ export const REDUNDANT_LINES: readonly PolicyCheck[] = [
         meaning:
           'The deny takes nothing away: no caller that it matches is allowed any of it, or other denies already take ' +
           'it away',
-        fix:
-          'Delete the line; to keep it as a safeguard against a later allow, suppress the warning and give ' +
-          'the reason',
+        fix: 'Delete the line',
       },
     ],
     find: ({ policy, index, placeOfLine }) => {

@@ -64,9 +64,7 @@ export const ROUTES_AND_LIMITS: readonly PolicyCheck[] = [
     meaning:
       'A schema has fields without a bound (text without `maxLength` or a `pattern` that bounds it, a list without ' +
       '`maxItems`, an object with free members), so only `object` of `limits.yaml` (the place of the finding) limits the size of an object',
-    fix:
-      'Write the missing keywords into the schema file; if large values are intended, suppress the warning and ' +
-      'give the reason',
+    fix: 'Write the missing keywords into the schema file',
     find: ({ resources, placeOfKey }) =>
       storedResources(resources).flatMap((resource) => {
         const fields = unboundedFields(resource).map(({ field, lacks }) => `\`${field}\` (${namesText(lacks)})`)

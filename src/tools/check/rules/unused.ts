@@ -15,9 +15,7 @@ export const UNKNOWN_USER: CodeEntry = {
   code: 'unknown-user',
   meaning:
     'A line names a user that is not in the directory, perhaps because of a typing error (only with `--directory`)',
-  fix:
-    'Write the id as the directory has it; for a user who will be added later, suppress the warning and give the ' +
-    'reason',
+  fix: 'Write the id as the directory has it',
 }
 
 export const UNUSED: readonly PolicyCheck[] = [
