@@ -43,7 +43,7 @@ const MATRIX_ROOMS = [
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
   cli: 5090,
-  tools: 31350,
+  tools: 31380,
   server: 13290,
   analysis: 4950,
   config: 900,
@@ -53,7 +53,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   limits: 1100,
   store: 9370,
   policy: 3310,
-  decide: 5100,
+  decide: 5140,
   resources: 5020,
   present: 650,
   base: 1270,

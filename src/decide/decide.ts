@@ -4,7 +4,7 @@
  */
 
 import { represent, type StoredObject } from '../resources/object.ts'
-import type { Endpoint, Representation, Resource, Route } from '../resources/resource.ts'
+import type { Endpoint, FieldNames, Representation, Resource, Route } from '../resources/resource.ts'
 import {
   type AllowedObject,
   CreateDecision,
@@ -16,7 +16,7 @@ import {
   readDecision,
   UpdateDecision,
 } from './decision.ts'
-import { askedFacts, evidenceOf, recordObject } from './evidence.ts'
+import { askedFacts, type Evidence, evidenceOf, type Facts, recordObject } from './evidence.ts'
 import type { FactNeed, Steps } from './facts.ts'
 import {
   askingOf,
@@ -30,6 +30,7 @@ import {
   withHolding,
 } from './grants/caller-grants.ts'
 import type { DirectPolicy } from './grants/direct.ts'
+import type { Grant } from './grants/grant.ts'
 import type { GrantTable } from './grants/grant-table.ts'
 import { ListDecision } from './grants/list-decision.ts'
 import type { Subject } from './grants/subjects.ts'
@@ -97,7 +98,7 @@ export function* decideHypothetical(
   if (grants.kind !== 'grants') return grants
   const grant = grantOn(grants, relations)
   const refusal = checkObject(grants, question.endpoint.operation, relations)
-  const withEvidence = refusal && { ...refusal, evidence: evidenceOf(relations, grant, {}) }
+  const withEvidence = refusal && { ...refusal, evidence: evidenceOfRefusal(grants, relations, grant, {}) }
   if (!withEvidence && result) return assumeResult(grants, result)
   return { kind: 'hypothetical', grant, readable: readableOn(grants, relations), refusal: withEvidence }
 }
@@ -113,8 +114,7 @@ export function* passRoleLevel(question: Question, policy: Snapshot): Steps<Call
   const { route, endpoint, resource, subject, blocked } = question
   const { caller } = subject
   if (blocked) return refusalBy('blocked')
-  // The path shows the record of the caller, whatever the policy grants. OPTIONS concerns no record.
-  if (route.kind === 'caller' && endpoint.operation !== 'options' && !caller) return refusalBy('own-record')
+  if (!caller && needsId(question)) return refusalBy('own-record')
   const table = yield* tableOf(policy, question, endpoint.action)
   if (endpoint.operation === 'options' || resource.builtIn) return decideRoute(policy, question, table)
   const readTable = endpoint.action === 'read' ? table : yield* tableOf(policy, question, 'read')
@@ -139,6 +139,7 @@ export function* passRoleLevel(question: Question, policy: Snapshot): Steps<Call
     roleLevel: table.roleLevel(has, conditions.holding),
     readTable,
     view: route.view === undefined ? undefined : policy.viewOf(resource.name, route.view),
+    sets: route.command?.sets ?? NOTHING_SET,
     recorded: policy.recordedFieldsOf(resource),
     objectBytes: policy.limits.objectBytes,
     roleGuarantees: resource.name === USERS ? policy.roleGuarantees : NO_ROLE_GUARANTEES,
@@ -146,6 +147,13 @@ export function* passRoleLevel(question: Question, policy: Snapshot): Steps<Call
   }
   return grants.roleLevel.allowed && !route.redirect ? grants : decideRole(grants)
 }
+
+/** For the caller's own record, or to write the id, whatever the policy grants. OPTIONS concerns no record. */
+function needsId({ route: { kind, command }, endpoint }: Question): boolean {
+  return endpoint.operation !== 'options' && (kind === 'caller' || command?.namesCaller === true)
+}
+
+const NOTHING_SET: FieldNames = new Set()
 
 /** Most tables name neither conditions nor attributes, and a read asks one table twice. */
 function both(some: readonly string[], others: readonly string[]): readonly string[] {
@@ -198,17 +206,23 @@ export function* decideOnObject(
   const related = yield* relate(relatingBy(grants), representation)
   const grant = grantOn(grants, related.names)
   const facts = { ...factsOf(grants, related), object: recordObject(grants.recorded, representation) }
-  const evidence = evidenceOf(related.names, grant, facts)
   const refusal = checkObject(grants, operation, related.names)
-  if (refusal) return { ...refusal, evidence }
+  if (refusal) return { ...refusal, evidence: evidenceOfRefusal(grants, related.names, grant, facts) }
+  const evidence = evidenceOf(related.names, grant, facts)
   const allowed: AllowedObject = { object, related, grant, evidence }
   if (operation === 'read') return readDecision(grants, allowed)
   return operation === 'delete' ? deleteDecision(grants, allowed) : new UpdateDecision(grants, allowed)
 }
 
+/** A command is refused for fields, unless none is granted. */
+function evidenceOfRefusal({ sets }: CallerGrants, relations: readonly string[], grant: Grant, facts: Facts): Evidence {
+  const fieldsRefused = grant.fields.size === 0 ? [] : [...sets.difference(grant.fields)]
+  return { ...evidenceOf(relations, grant, facts), fieldsRefused }
+}
+
 /**
- * At least one field must be granted; a read or a list must show a field of the route's view. Undefined if the action
- * is allowed.
+ * At least one field must be granted, and all that a command always sets; a read or a list must show a field of the
+ * route's view. Undefined if the action is allowed.
  */
 export function checkObject(
   grants: CallerGrants,
@@ -218,13 +232,14 @@ export function checkObject(
   const shows = operation === 'read' || operation === 'list'
   const passes = (asked: CallerGrants) => {
     const { fields } = grantOn(asked, relations)
-    return (shows ? inView(asked, fields) : fields).size > 0
+    return (shows ? inView(asked, fields) : fields).size > 0 && fields.isSupersetOf(asked.sets)
   }
   if (passes(grants)) return undefined
   const conceals = grants.ownership?.conceal === true && operation !== 'create'
   if (conceals && readableOn(grants, relations).size === 0) return refusalBy('concealed')
+  const isPartly = grants.sets.size > 0 && grantOn(grants, relations).fields.size > 0
   return refusalBy(
-    'object',
+    isPartly ? 'write' : 'object',
     stepUp(grants.conditions, (holding) => passes(withHolding(grants, holding))),
   )
 }

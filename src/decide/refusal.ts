@@ -5,7 +5,7 @@ import type { Evidence } from './evidence.ts'
 
 /**
  * The checks, in their order. `blocked`: blocked.txt names the caller. `own-record`: the path shows the caller's own
- * record, which doesn't exist. `role`: no object could be allowed. `missing`: there is no such object. `object`: not
+ * record, or a command writes the caller's id, and there are no credentials. `role`: no object could be allowed. `missing`: there is no such object. `object`: not
  * allowed on this object, or on the object after the write. `concealed`: the same, but the caller must not learn that
  * the object exists. `write`, `read`: these fields aren't allowed. `schema`, `size`: the policy permits it, but the
  * object doesn't fit. `roles-apart`: likewise, but the person would have roles that guarantees keep apart.

@@ -11,7 +11,7 @@ import { type CallerEntry, gatewayAt, type Trust, trustOf } from './grants/trust
 import type { Limits, Masks, Ownership, Policy, Rule } from './policy.ts'
 import type { RequestCondition } from './request-conditions/all-conditions.ts'
 import type { RoleGuarantees } from './role-guarantees.ts'
-import { namesIn, performs } from './rules/terms.ts'
+import { concernsAction, namesIn, performs } from './rules/terms.ts'
 
 /** The rules of a policy, by subject. */
 export interface RuleIndex extends NamedSubjects {
@@ -143,6 +143,7 @@ export class Snapshot {
   grantsAlike(subject: Subject, resourceName: string, one: string, other: string): boolean {
     const [{ resource, action }, second] = [this.#declared(resourceName, one), this.#declared(resourceName, other)]
     const candidates = this.#engine.rules.about(subject.names, [resource.name, '*'])
+    if (action.also || second.action.also) return false
     return candidates.every((rule) => performs(rule, action) === performs(rule, second.action))
   }
 
@@ -180,13 +181,16 @@ export class Snapshot {
     const parts = {
       resource,
       action,
-      rules: known.filter((rule) => performs(rule, action)),
+      rules: known.filter((rule) => concernsAction(rule, action)),
       views: this.#policy.views.get(name),
       ownership: this.ownershipOf(name),
     }
     const about = { subjects: subject.names, resource, concernsObject }
     return onceKnown(this.#engine.granter(about, known), (granter) => {
-      return new GrantTable({ ...parts, isGranted: granter(action) }, this.#cells)
+      return new GrantTable(
+        { ...parts, isGranted: action.also ? grantedBoth(granter, action, action.also) : granter(action) },
+        this.#cells,
+      )
     })
   }
 
@@ -205,4 +209,14 @@ export class Snapshot {
     if (!resource || !action) throw new Error(`no schema declares ${actionName} on ${resourceName}`)
     return { resource, action }
   }
+}
+
+/** A command's grants: a field needs the rules about its action, and those about what its steps do. */
+function grantedBoth(granter: Granter, action: Action, also: Action): IsGranted {
+  const both = [action, also].map((one) => ({ one, isGranted: granter(one) }))
+  return (field, held, matching) =>
+    both.every(({ one, isGranted }) => {
+      const own = matching.filter((rule) => performs(rule, one))
+      return isGranted(field, held, own)
+    })
 }

@@ -86,6 +86,10 @@ export interface Command {
   /** The values that a field may have before. */
   readonly require: Readonly<Record<string, readonly Json[]>>
   readonly set: Readonly<Record<string, StepValue>>
+  /** The fields that it sets whatever its input is. */
+  readonly sets: FieldNames
+  /** A step sets a field to the caller's id, so the caller needs one. */
+  readonly namesCaller: boolean
   /** The grant of the command's action is enough: else the caller needs the right to update the fields too. */
   readonly grantsSteps: boolean
 }
@@ -143,6 +147,8 @@ export interface Action {
   readonly name: string
   /** If an action has no fields (delete, options), a decision is about the single pseudo-field `*`. */
   readonly hasFields: boolean
+  /** Of a command whose steps need their own right: the action that must be granted too, for the same object and fields. */
+  readonly also?: Action
 }
 
 /**

@@ -85,6 +85,7 @@ export async function grantsOf(
     view: undefined,
     roleGuarantees: NO_ROLE_GUARANTEES,
     objectBytes: 1_000_000,
+    sets: new Set(),
     recorded: snapshot.recordedFieldsOf(resource),
     reads: { lookups: [] },
   }

@@ -2,12 +2,15 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { decideAgain } from '../../src/analysis/replay/decide-again.ts'
+import type { Rule } from '../../src/decide/policy.ts'
 import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
 import { loadPolicy } from '../../src/tools/load-policy.ts'
-import { openCandidate } from '../../src/tools/replay/replay.ts'
+import { openCandidate, replayPolicyOf } from '../../src/tools/replay/replay.ts'
 import { NeededParts } from '../../src/tools/usage/needed-parts.ts'
 import { policyParts } from '../../src/tools/usage/parts.ts'
+import { sallyport } from '../command.ts'
 import { ENGINES, type OnEngine } from '../data/each-engine.ts'
+import { ruledBy } from '../policy-text.ts'
 import type { TestServer } from '../server.ts'
 import { COMMANDING } from './commanding-world.ts'
 
@@ -128,9 +131,10 @@ for (const [engine, startOn] of ENGINES) {
     it('write nothing where nothing changes, as a PATCH: version, tag and time stay', async () => {
       const id = await make('bob', { state: 'held' })
       const before = await jobOf(id)
-      // The rules give this caller another field only, but a value that stays needs no right.
-      expect((await ask('otto', `/jobs/${id}/hold`)).status).to.equal(200)
+      expect((await ask('sue', `/jobs/${id}/hold`)).status).to.equal(200)
       expect(await jobOf(id)).to.deep.equal(before)
+      // A command needs the fields that it sets, whether or not their values change.
+      expect((await ask('otto', `/jobs/${id}/hold`)).body.code).to.equal('field-forbidden')
     })
 
     it('compare If-Match with the state that they write, and need it where they say so', async () => {
@@ -166,7 +170,7 @@ for (const [engine, startOn] of ENGINES) {
       expect((await jobOf(id)).note).to.equal(answers.find(({ status }) => status === 200)?.body.note)
     })
 
-    it('are decided again from their records as far as these go: the right of the steps is not in them', async () => {
+    it('are decided again from their records, with the right of their steps', async () => {
       const id = await make('alice')
       await ask('sue', `/jobs/${id}/finish`, { body: { note: 'x' } })
       await ask('sue', `/jobs/${id}/hold`)
@@ -176,17 +180,65 @@ for (const [engine, startOn] of ENGINES) {
       const records = all as unknown as readonly DecisionRecord[]
       const { resources } = server.app
       const bench = await openCandidate(join(server.folder, 'policies'), resources)
-      const kinds = async (some: readonly DecisionRecord[]) =>
-        (await Promise.all(some.map((one) => decideAgain(bench, one)))).map(({ kind }) => kind)
-      expect(await kinds(records)).to.deep.equal(['allowed', 'undecidable', 'allowed'])
-      const ofAnother = records.map((one) => ({ ...one, revision: 'another' }))
-      expect(await kinds(ofAnother)).to.deep.equal(['undecidable', 'undecidable', 'allowed'])
-      // So no rule about `update` that a step may have needed is called unused.
+      const kinds = async (some: readonly DecisionRecord[], by = bench) =>
+        (await Promise.all(some.map((one) => decideAgain(by, one)))).map(({ kind }) => kind)
+      expect(await kinds(records)).to.deep.equal(['allowed', 'refused', 'allowed'])
       const loaded = await loadPolicy(join(server.folder, 'policies'), resources)
+      const isUpdate = ({ subject, resource, actions }: Rule) =>
+        subject === 'member' && resource === 'jobs' && actions.includes('update')
+      const rules = loaded.policy.rules.filter((rule) => !isUpdate(rule))
+      const without = replayPolicyOf({ ...ruledBy(loaded, rules), policy: { ...loaded.policy, rules } }, resources)
+      expect(await kinds(records, without)).to.deep.equal(['refused', 'refused', 'allowed'])
+      // The rules about `update` are needed, so none of them is called unused.
       const parts = new NeededParts(loaded, resources, policyParts(loaded.policy, resources))
       const { needed, unseen } = await parts.of(records[0] as DecisionRecord)
       const told = [...needed, ...unseen.map(([part]) => part)].map((part) => (part.kind === 'action' ? part.name : ''))
       expect(told).to.include.members(['finish', 'update'])
+    })
+
+    it('are explained with both of their rights, and whoever lacks one is told which', async () => {
+      const id = await make('bob')
+      const say = async (tool: string, path: string, ...more: readonly string[]) => {
+        const words = [...tool.split(' '), 'POST', path, ...more, '--format', 'json']
+        return JSON.parse((await sallyport(words, { env: on.env })).stdout)
+      }
+      const finish = `/jobs/${id}/finish`
+      const explained = async (path: string, role: string, relation: string) => {
+        const told = await say('policy explain', path, '--role', role, '--relation', relation)
+        const rules = told.rules.map(({ text }: { readonly text: string }) => text)
+        return [told.answer.code, told.reason.replace(/(, whatever| on an) .*/, ''), rules]
+      }
+      const [update, own] = [
+        'p, member, jobs, read|list|update, owner, open, allow',
+        'p, member, jobs, finish|stamp|unlock, owner, *, allow',
+      ]
+      const answers = [
+        await explained(finish, 'member', 'owner'),
+        await explained(finish, 'support', 'none'),
+        await explained(`/jobs/${id}/reopen`, 'member', 'owner'),
+        await explained(`/jobs/${id}/stamp`, 'member', 'owner'),
+      ]
+      expect(answers).to.deep.equal([
+        [null, 'a rule allows it', [update, own]],
+        [
+          'forbidden',
+          'a rule allows finish, but its steps need update too, which no rule allows to this caller',
+          ['p, support, jobs, finish, any, *, allow'],
+        ],
+        ['forbidden', 'a rule allows update, but no rule allows reopen to this caller', [update]],
+        [
+          'field-forbidden',
+          'the rules that allow it do not let this caller set every field of the command',
+          [update, own],
+        ],
+      ])
+      const { who } = await say('access who', finish)
+      const tokens = who.filter(({ kind, subject }: Record<string, unknown>) => kind === 'token' && subject === null)
+      expect(tokens.map(({ roles, when }: Record<string, unknown>) => [roles, when])).to.deep.equal([
+        [['member'], ['owner']],
+        [['support'], ['owner']],
+        [['admin'], []],
+      ])
     })
 
     it('are among what an object’s caller can do, and in the OpenAPI document', async () => {

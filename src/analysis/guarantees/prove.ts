@@ -117,7 +117,7 @@ export class Prover {
   #asked(act: ClaimedAct): readonly AskedAct[] {
     const resource = this.#resources.byName.get(act.resource)
     if (!resource) throw new Error(`the guarantee names the unknown resource ${act.resource}`)
-    const named = act.actions.map((name) => ({ ...act, actions: [name] }))
+    const named = act.actions.flatMap((name) => rightsOf({ ...act, actions: [name] }, resource))
     return [...named, ...byCommands(act, resource)].flatMap((one) => {
       const action = resource.actions.get(one.actions[0] ?? '')
       if (!action) return []
@@ -191,6 +191,19 @@ export class Prover {
     const own = { ...this.#policy, rules }
     return ends.map((time) => new AskedRules(livingAt(own, time), { ...asked, time }))
   }
+}
+
+/**
+ * Who can always run a command is granted all that it sets, by the rules about its action and by those about its steps.
+ * Of who can never run it, its own action is asked about alone: that can find a break that no request makes.
+ */
+function rightsOf(act: ClaimedAct, { routes, actions }: Resource): readonly ClaimedAct[] {
+  const [name = ''] = act.actions
+  const command = routes.find(({ endpoints }) => endpoints.get('POST')?.action === name)?.command
+  if (!command || act.kind !== 'always') return [act]
+  const own = { ...act, ...(command.sets.size > 0 && { fields: act.fields ?? [...command.sets] }) }
+  const also = actions.get(name)?.also
+  return also ? [own, { ...own, actions: [also.name] }] : [own]
 }
 
 /**

@@ -80,20 +80,7 @@ export async function decideAgain(replayPolicy: ReplayPolicy, record: DecisionRe
       : await unknownFact(policy.snapshot, request, record)
   if (unknown !== undefined) return undecidable(unknown)
   const again = await authorizeAgain(policy, { record, request, stage })
-  if (again.kind !== 'refused' && mayStepsAnswerOtherwise(request, record, policy)) return undecidable(STEPS)
   return again.kind === 'refused' ? again : unlessOpen(again, record, policy)
-}
-
-const STEPS = "the record doesn't hold whether the caller may do the steps of the command"
-
-/** The record has the facts of the command's own decision, or those of the step that was refused. */
-function mayStepsAnswerOtherwise(
-  { route: { command } }: RecordedRequest,
-  record: DecisionRecord,
-  policy: ActivePolicy,
-) {
-  if (!command || command.grantsSteps) return false
-  return record.revision !== policy.revision || (record.problem !== undefined && stageOf(record.problem) === 'policy')
 }
 
 function unlessOpen(again: Again, record: DecisionRecord, policy: ActivePolicy): Again {

@@ -9,7 +9,6 @@ import type { Endpoint, Representation, Route } from '../../resources/resource.t
 import type { Condition } from '../conditions/condition.ts'
 import { checkObject, passRoleLevel, type Question } from '../decide.ts'
 import type { FactNeed, Steps } from '../facts.ts'
-import { actionOnObject } from '../permits/references.ts'
 import { comparedFields, kindOf } from '../relations/all-kinds.ts'
 import { relate } from '../relations/ownership.ts'
 import type { Relation } from '../relations/relation-kind.ts'
@@ -28,8 +27,6 @@ interface UsableMethod {
   readonly route: Route
   readonly endpoint: Endpoint
   readonly grants: CallerGrants
-  /** Of a command whose steps need their own right: the grants of `update`. */
-  readonly updating?: CallerGrants
 }
 
 const NOTHING: Can = { actions: [], fields: [] }
@@ -40,20 +37,13 @@ export function* abilitiesOf(question: Question, policy: Snapshot): Steps<Abilit
   const records = new Map<string, unknown>()
   for (const { route, endpoint } of endpointsOf(question)) {
     const grants = yield* askingOnce(passRoleLevel({ ...question, route, endpoint }, policy), records)
-    if (grants.kind !== 'grants') continue
-    if (!route.command || route.command.grantsSteps) {
-      ways.push({ route, endpoint, grants })
-      continue
-    }
-    const update = { ...question, ...actionOnObject(question.resource, 'update') }
-    const updating = yield* askingOnce(passRoleLevel(update, policy), records)
-    if (updating.kind === 'grants') ways.push({ route, endpoint, grants, updating })
+    if (grants.kind === 'grants') ways.push({ route, endpoint, grants })
   }
   return new Abilities(question, ways)
 }
 
 /** Each way to use the resource once; aliases of a path are alike, and a route past its sunset serves nothing. */
-function endpointsOf({ resource, now }: Question): Iterable<Pick<UsableMethod, 'route' | 'endpoint'>> {
+function endpointsOf({ resource, now }: Question): Iterable<Omit<UsableMethod, 'grants'>> {
   const serving = resource.routes.filter(
     ({ redirect, lifecycle }) => !redirect && (lifecycle?.sunsetAt ?? Infinity) > now,
   )
@@ -62,7 +52,7 @@ function endpointsOf({ resource, now }: Question): Iterable<Pick<UsableMethod, '
   return new Map(asked.toReversed().map((one) => [keyOf(one), one])).values()
 }
 
-function keyOf({ route, endpoint: { action, operation } }: Pick<UsableMethod, 'route' | 'endpoint'>): string {
+function keyOf({ route, endpoint: { action, operation } }: Omit<UsableMethod, 'grants'>): string {
   // Only a read is refused where the view shows nothing.
   return JSON.stringify([route.kind, action, operation, operation === 'read' ? route.view : undefined])
 }
@@ -82,12 +72,6 @@ function* askingOnce<T>(steps: Steps<T>, records: Map<string, unknown>): Steps<T
   return step.value
 }
 
-/** Whether each of these grants has the fields that the command always sets; true for what is no command. */
-function setsAll({ command }: Route, grants: readonly CallerGrants[], relations: readonly string[]): boolean {
-  const always = Object.entries(command?.set ?? {}).flatMap(([name, step]) => ('input' in step ? [] : [name]))
-  return grants.every((one) => grantOn(one, relations).fields.isSupersetOf(new Set(always)))
-}
-
 export class Abilities {
   readonly #question: Question
   readonly #ways: readonly UsableMethod[]
@@ -100,13 +84,12 @@ export class Abilities {
   readonly #known = new Map<string, Can>()
 
   constructor(question: Question, ways: readonly UsableMethod[]) {
-    const all = ways.flatMap(({ grants, updating }) => (updating ? [grants, updating] : [grants]))
-    const tables = all.map(({ table }) => table)
-    // Where some rule compares attributes, these grants have read them; the others' rules compare none.
-    const informed = all.find(({ attributes }) => attributes.length > 0) ?? all[0]
+    const tables = ways.map(({ grants }) => grants.table)
+    // Where some rule compares attributes, this way has read them; the others' rules compare none.
+    const informed = ways.find(({ grants }) => grants.attributes.length > 0) ?? ways[0]
     this.#question = question
     this.#ways = ways
-    this.#asking = informed?.asking ?? { valuesOf: () => [], now: question.now }
+    this.#asking = informed?.grants.asking ?? { valuesOf: () => [], now: question.now }
     this.#compared = [...new Set(tables.flatMap(({ compared }) => compared))]
     this.#steps = [...new Set(tables.flatMap(({ steps }) => steps))]
     this.#fields = new Set(this.#compared.flatMap(comparedFields))
@@ -150,10 +133,8 @@ export class Abilities {
     const known = this.#known.get(key)
     if (known) return known
     const ways = this.#ways.filter(
-      ({ route, endpoint, grants, updating }) =>
-        (route.kind === 'item' || (route.kind === 'caller' && isOwn)) &&
-        !checkObject(grants, endpoint.operation, relations) &&
-        setsAll(route, [grants, ...(updating ? [updating] : [])], relations),
+      ({ route: { kind }, endpoint, grants }) =>
+        (kind === 'item' || (kind === 'caller' && isOwn)) && !checkObject(grants, endpoint.operation, relations),
     )
     const write = ways.find(({ endpoint }) => endpoint.action === this.#writing)
     const can = this.#abilities(ways, write && grantOn(write.grants, relations).fields)

@@ -1,7 +1,7 @@
 /** The grants of the policy to one caller on one resource; the checks of a decision use them. */
 
 import type { StoredObject } from '../../resources/object.ts'
-import type { Resource } from '../../resources/resource.ts'
+import type { FieldNames, Resource } from '../../resources/resource.ts'
 import type { Caller } from '../caller.ts'
 import { askedFacts, type Facts, recordAttributes } from '../evidence.ts'
 import type { GrowingReadSet } from '../permits/permit.ts'
@@ -36,6 +36,8 @@ export interface CallerGrants {
   readonly readTable: GrantTable
   /** The fields that the route shows; undefined for all. */
   readonly view: ReadonlySet<string> | undefined
+  /** Of a command: the fields that it always sets, which must all be granted. */
+  readonly sets: FieldNames
   /** The fields of an object that a decision record keeps. */
   readonly recorded: readonly string[]
   /** The largest document that a write may leave. */

@@ -176,7 +176,7 @@ export class GrantTable {
    * "list"; no view: any field). The same caller gets the same condition object, unless a relation looks at the time.
    */
   where(asking: CallerAndTime, holding: readonly string[], view: ReadonlySet<string> | undefined): Condition {
-    const classes = view ? this.#classes.filter((fields) => fields.some((field) => view.has(field))) : this.#classes
+    const classes = this.#classesIn(view)
     const conditions = this.#named(holding)
     const make = () => filterOf(this.#parts, classes, asking, conditions)
     if (this.#isTimed) return make()
@@ -186,10 +186,14 @@ export class GrantTable {
   }
 
   /** Matches the objects that pass the first decision of a write, whatever it would make of them. */
-  whereStored(asking: CallerAndTime, holding: readonly string[]): Condition {
+  whereStored(asking: CallerAndTime, holding: readonly string[], view?: ReadonlySet<string>): Condition {
     const { rules, ...rest } = this.#parts
     const first = rules.filter(isOfFirstDecision).map(({ after: _, ...rule }) => rule)
-    return filterOf({ ...rest, rules: first }, this.#classes, asking, this.#named(holding))
+    return filterOf({ ...rest, rules: first }, this.#classesIn(view), asking, this.#named(holding))
+  }
+
+  #classesIn(view: ReadonlySet<string> | undefined): readonly (readonly string[])[] {
+    return view ? this.#classes.filter((fields) => fields.some((field) => view.has(field))) : this.#classes
   }
 
   /** The objects on which each class of fields is granted; for a write, if it leaves the object as it is. */

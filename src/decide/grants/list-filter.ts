@@ -1,13 +1,15 @@
 /** The objects that a caller may list, as one condition: exactly those on which the table's rules allow the action. */
 
+import type { Action } from '../../resources/resource.ts'
 import type { Condition } from '../conditions/condition.ts'
 import { simplify } from '../conditions/simplify-condition.ts'
 import type { Ownership, Rule, Views } from '../policy.ts'
 import { kindOf } from '../relations/all-kinds.ts'
 import type { CallerAndTime } from '../relations/relation-kind.ts'
-import { ruleNames } from '../rules/terms.ts'
+import { byAction, ruleNames } from '../rules/terms.ts'
 
 interface Rules {
+  readonly action: Action
   readonly rules: readonly Rule[]
   readonly views: Views | undefined
   readonly ownership: Ownership | undefined
@@ -41,11 +43,12 @@ export function whereGranted(
     }),
   })
   const naming = table.rules.filter((rule) => ruleNames(table.views, rule, field))
-  const when = (effect: Rule['effect']): Condition => ({
+  const when = (rules: readonly Rule[], effect: Rule['effect']): Condition => ({
     kind: 'some',
-    of: naming.filter((rule) => rule.effect === effect).map(holding),
+    of: rules.filter((rule) => rule.effect === effect).map(holding),
   })
-  return { kind: 'all', of: [when('allow'), { kind: 'not', of: when('deny') }] }
+  const allowed = byAction(naming, table.action).map((rules) => when(rules, 'allow'))
+  return { kind: 'all', of: [...allowed, { kind: 'not', of: when(naming, 'deny') }] }
 }
 
 /** The objects for which a name of a rule holds; a condition of the request holds for all objects or for none. */

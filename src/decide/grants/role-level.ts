@@ -9,7 +9,7 @@ import type { Field } from '../../resources/resource.ts'
 import type { Ownership, Rule } from '../policy.ts'
 import { followsFrom, kindOf, leavesOf } from '../relations/all-kinds.ts'
 import type { Has, Relation } from '../relations/relation-kind.ts'
-import { fitsObject, type RelationColumn, relationColumnText, ruleNames } from '../rules/terms.ts'
+import { byAction, fitsObject, type RelationColumn, relationColumnText, ruleNames } from '../rules/terms.ts'
 import type { Grant, TableParts } from './grant.ts'
 
 interface TableInside {
@@ -56,7 +56,10 @@ export class RoleLevel {
 
   /** The fields that some allow rule names, without regard to denies. */
   get allowable(): ReadonlySet<string> {
-    const allowed = this.#table.classes.filter(([field = '*']) => this.#allows.some((rule) => this.#names(rule, field)))
+    const each = byAction(this.#allows, this.#table.parts.action)
+    const allowed = this.#table.classes.filter(([field = '*']) =>
+      each.every((rules) => rules.some((rule) => this.#names(rule, field))),
+    )
     return new Set(allowed.flat())
   }
 
@@ -106,7 +109,8 @@ export class RoleLevel {
       const matching = parts.rules.filter((rule) => fitsObject(rule, names) && this.#couldMatch(rule))
       const isNew = ([field = '*']: readonly string[]) => {
         const naming = matching.filter((rule) => this.#names(rule, field))
-        return !found.has(field) && naming.length > 0 && naming.every(({ effect }) => effect === 'allow')
+        if (found.has(field) || naming.some(({ effect }) => effect === 'deny')) return false
+        return byAction(naming, parts.action).every((some) => some.length > 0)
       }
       const fresh = classes.filter(isNew).flat()
       const { fields } = fresh.length > 0 ? grant(names) : NOTHING

@@ -25,7 +25,7 @@ export interface HypotheticalResult {
 
 /** The second decision; the first one has allowed the action. */
 export function assumeResult(grants: CallerGrants, { names, changed }: HypotheticalResult): HypotheticalDecision {
-  const named = new Set(changed === undefined ? [] : [changed])
+  const named = changed === undefined ? grants.sets : grants.sets.union(new Set([changed]))
   const grant = grantOnResult(grants, names)
   const asked = { names, fields: { all: named, named, changed: named } }
   const refusal = refusalOfUpdate(grants, asked, () => evidenceOf(names.mixed, grant, {}))

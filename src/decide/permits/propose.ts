@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isObject } from '../../base/is-object.ts'
 import type { FieldFault } from '../../base/problems/problem.ts'
-import type { Field, Json, Representation, Resource } from '../../resources/resource.ts'
+import type { Command, Field, Json, Representation, Resource } from '../../resources/resource.ts'
 import type { Proposal } from './issue-permits.ts'
 
 /**
@@ -126,6 +126,33 @@ export function proposePatched(
   { before, named, read }: { before: Representation; named: ReadonlySet<string>; read: ReadonlySet<string> },
 ): Proposal {
   return { ...proposal(resource, { before, asked: patched, named: [...named] }), read }
+}
+
+interface CommandRequest {
+  readonly before: Representation
+  readonly body: Representation
+  readonly callerId: string
+  /** As clients see it. */
+  readonly time: string
+}
+
+/** POST of a command: what its steps set. A member of the input that the body lacks leaves its field as it is. */
+export function proposeCommand(resource: Resource, command: Command, request: CommandRequest): Proposal {
+  const { before } = request
+  const values = valuesOfSteps(command.set, request)
+  const read = new Set(Object.keys(command.require))
+  return proposePatched(resource, { ...before, ...values }, { before, named: new Set(Object.keys(values)), read })
+}
+
+function valuesOfSteps(set: Command['set'], { body, callerId, time }: CommandRequest): Representation {
+  return Object.fromEntries(
+    Object.entries(set).flatMap(([name, step]): readonly [string, Json][] => {
+      if ('value' in step) return [[name, step.value]]
+      if ('time' in step) return [[name, time]]
+      if ('caller' in step) return [[name, callerId]]
+      return Object.hasOwn(body, step.input) ? [[name, body[step.input] as Json]] : []
+    }),
+  )
 }
 
 /** The JSON Merge Patch algorithm of RFC 7396 section 2. */

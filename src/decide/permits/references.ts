@@ -66,13 +66,8 @@ type ObjectOperation = Extract<Operation, 'read' | 'delete'>
 
 /** How one object is asked for; a resource without such a route is asked for by the usual action. */
 export function objectRoute(resource: Resource, operation: ObjectOperation, now: number) {
-  return servedRoute(resource, operation, now) ?? actionOnObject(resource, operation)
-}
-
-/** One object, whatever the routes of the resource are, by the action that is called like the operation. */
-export function actionOnObject({ name }: Resource, operation: ObjectOperation | 'update') {
-  const route: Route = { path: '', resource: name, kind: 'item', endpoints: new Map(), allow: '' }
-  return { route, endpoint: { operation, action: operation } }
+  const route: Route = { path: '', resource: resource.name, kind: 'item', endpoints: new Map(), allow: '' }
+  return servedRoute(resource, operation, now) ?? { route, endpoint: { operation, action: operation } }
 }
 
 /** Undefined if no route of the resource is for this, or none any more. `now`: milliseconds since the epoch. */

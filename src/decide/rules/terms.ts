@@ -89,6 +89,17 @@ export function performs({ actions }: Rule, { name }: Action): boolean {
   return actions.includes('*') || actions.includes(name)
 }
 
+/** Whether the rule is about what a request for this action must be granted. */
+export function concernsAction(rule: Rule, action: Action): boolean {
+  return performs(rule, action) || (action.also !== undefined && performs(rule, action.also))
+}
+
+/** The rules about each action that must be granted: of a command's two, each has its own. */
+export function byAction(rules: readonly Rule[], action: Action): readonly (readonly Rule[])[] {
+  const { also } = action
+  return also ? [action, also].map((one) => rules.filter((rule) => performs(rule, one))) : [rules]
+}
+
 /** Whether the rule names a field, in its fields column; `views` are those of the resource. */
 export function ruleNames(views: Views | undefined, rule: Rule, field: string): boolean {
   return rule.views.some((view) => view === '*' || (views?.get(view)?.has(field) ?? false))

@@ -49,6 +49,8 @@ export function makeCommandRoute(file: SchemaFile): Route {
     ...(input === undefined ? {} : { input }),
     require,
     set,
+    sets: new Set(Object.keys(set).filter((name) => !('input' in (set[name] as StepValue)))),
+    namesCaller: Object.values(set).some((step) => 'caller' in step),
     grantsSteps: grants === 'steps',
   })
   return Object.freeze({

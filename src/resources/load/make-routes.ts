@@ -49,7 +49,15 @@ export function makeRoutes(file: SchemaFile, references: readonly FieldReference
 export function makeActions(routes: readonly Route[], declared: readonly string[] = []): ReadonlyMap<string, Action> {
   const own = routes.flatMap(({ endpoints }) => [...endpoints.values()])
   const names = new Set([...BUILT_IN_ACTIONS, ...own.map(({ action }) => action), ...declared])
-  return new Map([...names].map((name) => [name, Object.freeze({ name, hasFields: hasFields(name, own) })]))
+  const plain = new Map(
+    [...names].map((name): [string, Action] => [name, Object.freeze({ name, hasFields: hasFields(name, own) })]),
+  )
+  const update = plain.get('update')
+  for (const { command, endpoints } of routes) {
+    const action = command && !command.grantsSteps && plain.get(endpoints.get('POST')?.action ?? '')
+    if (action && update) plain.set(action.name, Object.freeze({ ...action, also: update }))
+  }
+  return plain
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import { v7 as uuidv7 } from 'uuid'
 import { onceKnown } from '../../base/now-or-later.ts'
+import { textOfTime } from '../../base/time.ts'
 import type { Caller } from '../../decide/caller.ts'
 import { decide, isBlocked, type Question } from '../../decide/decide.ts'
 import type { CreateDecision, Decision, UpdateDecision } from '../../decide/decision.ts'
@@ -13,7 +14,7 @@ import {
   type PartialDecision,
 } from '../../decide/grants/asserted-object.ts'
 import { actionNamed } from '../../decide/grants/trust.ts'
-import { proposeNew, proposeReplacement, proposeUpdate } from '../../decide/permits/propose.ts'
+import { proposeCommand, proposeNew, proposeReplacement, proposeUpdate } from '../../decide/permits/propose.ts'
 import { isRefusal, type Refusal } from '../../decide/refusal.ts'
 import { represent } from '../../resources/object.ts'
 import type { Endpoint, FieldNames, Operation, Resource, Resources, Route } from '../../resources/resource.ts'
@@ -253,7 +254,7 @@ function onOneObject(endpoint: Endpoint): Endpoint {
   return endpoint.operation === 'list' ? { ...endpoint, operation: 'read' } : endpoint
 }
 
-type AskedAbout = Pick<Evaluation, 'action' | 'resource' | 'context'>
+type AskedAbout = Pick<Evaluation, 'subject' | 'action' | 'resource' | 'context'>
 
 /** The list of the objects that the action is about. A view limits what a read shows, not what a write may change. */
 export function asListing(target: AskedRoute): AskedRoute {
@@ -289,7 +290,9 @@ export function fieldsGranted(
     case 'create':
       return grantedToCreate(pep, decision, resource, evaluation)
     case 'update':
-      return grantedToUpdate(pep, decision, target, evaluation)
+      return target.route.command
+        ? grantedToRun(pep, decision, target, evaluation)
+        : grantedToUpdate(pep, decision, target, evaluation)
     default:
       throw new Error(`an evaluation is about one object, but the decision is of the kind ${decision.kind}`)
   }
@@ -346,6 +349,28 @@ async function grantedToUpdate(
   const permitted = await pep.ask(decision.permit(proposalOf(decision, resource, endpoint.operation, body)))
   if (isRefusal(permitted)) return permitted
   return { kind: 'granted', fields: all.intersection(decision.writable), all: NO_FIELDS, evidence: permitted.evidence }
+}
+
+/** What the POST would do. Without a body, it is asked without the fields that the input would set. */
+async function grantedToRun(
+  { ask, now }: Deciding,
+  decision: UpdateDecision,
+  { resource, route: { command } }: AskedRoute,
+  { action, subject }: AskedAbout,
+): Promise<GrantedFields | Refusal> {
+  if (!command) throw new Error('a command is asked about')
+  const { body } = action.properties ?? {}
+  const by = {
+    before: represent(decision.object),
+    body: body ?? {},
+    callerId: subject.id,
+    time: textOfTime(new Date(now)),
+  }
+  const proposal = proposeCommand(resource, command, by)
+  const permitted = await ask(decision.permit({ ...proposal, faults: body ? proposal.faults : () => [] }))
+  if (isRefusal(permitted)) return permitted
+  const fields = writableOf(resource).intersection(decision.writable)
+  return { kind: 'granted', fields, all: NO_FIELDS, evidence: permitted.evidence }
 }
 
 function proposalOf(decision: UpdateDecision, resource: Resource, operation: string, body: Members) {

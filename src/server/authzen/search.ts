@@ -268,11 +268,11 @@ async function objectsFor(pep: Pep, store: Pick<Store, 'list'>, search: Resource
   }
 }
 
-/** What a change would make of an object counts only if the question has its body. */
-function candidatesWhere(grants: CallerGrants, { endpoint }: AskedRoute, { action }: ResourceSearch): Condition {
+/** What a change would make of an object counts only if the question has its body, or names a command. */
+function candidatesWhere(grants: CallerGrants, { endpoint, route }: AskedRoute, { action }: ResourceSearch): Condition {
   const { table, asking, conditions, view } = grants
   const changes = endpoint.operation === 'update' || endpoint.operation === 'replace'
-  if (changes && action.properties?.body) return table.whereStored(asking, conditions.holding)
+  if (changes && (action.properties?.body || route.command)) return table.whereStored(asking, conditions.holding)
   return table.where(asking, conditions.holding, view)
 }
 

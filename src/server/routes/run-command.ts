@@ -1,21 +1,18 @@
 /**
- * POST of a command (docs/commands.md): its steps as one write of the object. The caller needs the grant of the command's
- * action and, unless the command says `grants: steps`, the right to update what it sets, asked as a PATCH asks for it.
+ * POST of a command (docs/commands.md): its steps as one write of the object. The grants of the command's action are those
+ * of its rules and, unless the command says `grants: steps`, also of the rules about `update` (`also` of an Action).
  */
 import { pointerOfPath } from '../../base/json-pointer.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import { textOfTime } from '../../base/time.ts'
-import { decide } from '../../decide/decide.ts'
 import type { UpdateDecision } from '../../decide/decision.ts'
-import { allReads, type Permit, restingOn, updatedObject } from '../../decide/permits/permit.ts'
-import { proposePatched } from '../../decide/permits/propose.ts'
-import { actionOnObject } from '../../decide/permits/references.ts'
-import { orRefuse, Refused, refusalBy } from '../../decide/refusal.ts'
+import { type Permit, updatedObject } from '../../decide/permits/permit.ts'
+import { proposeCommand } from '../../decide/permits/propose.ts'
+import { orRefuse } from '../../decide/refusal.ts'
 import { represent, type StoredObject, sameJson } from '../../resources/object.ts'
-import type { Command, Json, Representation } from '../../resources/resource.ts'
+import type { Command, Representation } from '../../resources/resource.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
 import type { Kept } from '../../store/contract.ts'
-import { StaleObject } from '../../store/errors.ts'
 import { claimOf, once } from '../idempotency/idempotency-key.ts'
 import { refuseUnmet } from './entity-tag.ts'
 import type { HandledRequest, Outcome, Services } from './handler.ts'
@@ -34,14 +31,13 @@ export async function runCommand(
   const claim = claimOf(request.idempotencyKey, { caller: request.caller, route: path, body: payload })
   const create = async () => {
     const time = textOfTime(services.now())
-    const steps = { command, values: valuesOf(command, { body, request, time }) }
-    const permit = await permitSteps(services, request, decision, steps)
+    const { permit, named } = await permitSteps(services, request, decision, { command, body, time })
     const outcomeOf = async (object: StoredObject, written?: typeof permit) => ({
       ...answered(services, request, object, await request.ask(decision.show(object), written)),
       evidence: decision.evidence,
     })
     // Otherwise the tag would reveal whether a field that the caller can't read already had the value.
-    const isBlind = Object.keys(steps.values).some((name) => !decision.readable.has(name))
+    const isBlind = !named.isSubsetOf(decision.readable)
     if (!isBlind && sameJson(permit.document, decision.object.document)) return outcomeOf(decision.object)
     const outcome = await outcomeOf(updatedObject(permit, decision.object, time), permit)
     return request.writes().update(permit, outcome, { time, replay: claim })
@@ -57,7 +53,14 @@ export async function runCommand(
 
 interface CommandSteps {
   readonly command: Command
-  readonly values: Representation
+  readonly body: Representation
+  readonly time: string
+}
+
+interface PermittedSteps {
+  readonly permit: Permit<'update'>
+  /** The fields that they set. */
+  readonly named: ReadonlySet<string>
 }
 
 /** Throws Refused, or Problem command-state, precondition-required, precondition-failed or reference-missing. */
@@ -65,49 +68,30 @@ async function permitSteps(
   services: Services,
   request: HandledRequest,
   decision: UpdateDecision,
-  { command, values }: CommandSteps,
-): Promise<Permit<'update'>> {
-  const { resource } = request
+  { command, body, time }: CommandSteps,
+): Promise<PermittedSteps> {
+  const { resource, caller } = request
   const { object, readable } = decision
-  const decisions = command.grantsSteps ? [decision] : [decision, await updateOf(request, object)]
-  const named = new Set(Object.keys(values))
+  const before = represent(object)
+  const proposal = proposeCommand(resource, command, { before, body, callerId: caller?.id ?? '', time })
+  const { named } = proposal
   const required = Object.keys(command.require)
   // As a test of a JSON Patch: who can't read these fields is refused whatever they hold, so no answer tells it.
-  for (const one of decisions) orRefuse(one.checkRead(required, named))
-  const before = represent(object)
+  orRefuse(decision.checkRead(required, named))
   const refuseUnmetNow = () => refuseUnmet(services.tags, request, { resource: resource.name, object })
   const unmet = required.filter(
     (name) => !command.require[name]?.some((value) => sameJson(value, before[name] ?? null)),
   )
   if (unmet.length > 0) {
-    for (const one of decisions) orRefuse(one.checkNamed(named))
+    orRefuse(decision.checkNamed(named))
     refuseUnmetNow()
     throw otherState(command, unmet)
   }
-  const after = { ...before, ...values }
-  const proposal = proposePatched(resource, after, { before, named, read: new Set(required) })
-  const permits: Permit<'update'>[] = []
-  for (const one of decisions) permits.push(orRefuse(await request.ask(one.permit(proposal))))
+  const permit = orRefuse(await request.ask(decision.permit(proposal)))
   refuseUnmetNow()
-  const reads = allReads(permits)
-  const last = permits.at(-1)
-  if (!last || !reads) throw new StaleObject()
-  const permit = restingOn(last, reads)
-  return resource.references
-    ? withReferences(services, request, permit, { document: object.document, named, readable })
-    : permit
-}
-
-/** The decision about a PATCH of the same object. */
-async function updateOf(
-  { ask, asked, snapshot, resource }: HandledRequest,
-  object: StoredObject,
-): Promise<UpdateDecision> {
-  const question = { ...asked(), ...actionOnObject(resource, 'update'), resource, id: object.id }
-  const decision = orRefuse(await ask(decide(question, snapshot)))
-  if (decision.kind !== 'update') throw new Error(`the update of an object was decided as ${decision.kind}`)
-  if (decision.object.version !== object.version) throw new StaleObject()
-  return decision
+  if (!resource.references) return { permit, named }
+  const checked = await withReferences(services, request, permit, { document: object.document, named, readable })
+  return { permit: checked, named }
 }
 
 function otherState({ require }: Command, unmet: readonly string[]): Problem {
@@ -120,30 +104,6 @@ function otherState({ require }: Command, unmet: readonly string[]): Problem {
   return new Problem('command-state', 'The object is not in a state in which this can be done; read it again.', {
     errors,
   })
-}
-
-interface StepInput {
-  readonly body: Representation
-  readonly request: HandledRequest
-  readonly time: string
-}
-
-/** Without a member of the input that the body lacks: the field stays as it is. */
-function valuesOf({ set }: Command, { body, request: { caller }, time }: StepInput): Representation {
-  return Object.fromEntries(
-    Object.entries(set).flatMap(([name, step]): readonly [string, Json][] => {
-      if ('value' in step) return [[name, step.value]]
-      if ('time' in step) return [[name, time]]
-      if ('caller' in step) return [[name, callerId(caller)]]
-      return Object.hasOwn(body, step.input) ? [[name, body[step.input] as Json]] : []
-    }),
-  )
-}
-
-/** Without credentials there is no id. */
-function callerId(caller: HandledRequest['caller']): string {
-  if (!caller) throw new Refused(refusalBy('own-record'))
-  return caller.id
 }
 
 function answered(

@@ -145,10 +145,13 @@ export async function judge(request: JudgedRequest, question: Question, facts: F
   if (decision.kind === 'route') return { answer: 'yes', fields: NO_FIELDS, evidence: decision.evidence }
   if (decision.kind === 'list') return judged(decision.shown, field, decision.evidence)
   const by = { policy: { snapshot, blocked }, trust: DEFAULT_TRUST, resources, now, ask }
-  const about = { resource: { type: target.resource.name, id }, action: { name: target.endpoint.action } }
+  const subject = { type: 'user', id: question.subject.caller?.id ?? '' }
+  const about = { subject, resource: { type: target.resource.name, id }, action: { name: target.endpoint.action } }
   const granted = await fieldsGranted(by, decision, target, about)
-  // The object that the body makes may be another one.
-  if (isRefusal(granted)) return { answer: 'depends', fields: NO_FIELDS, evidence: decision.evidence }
+  // The object that the body makes may be another one; of a command without input, it is known.
+  const isSure = target.route.command && !target.route.command.input
+  if (isRefusal(granted))
+    return isSure ? REFUSED : { answer: 'depends', fields: NO_FIELDS, evidence: decision.evidence }
   const { fields, all, evidence, dependsOnBody = decision.kind === 'create' } = granted
   if (decision.kind === 'delete') return { answer: 'yes', fields: NO_FIELDS, evidence }
   const one = judged(fields.intersection(all), field, evidence)

@@ -15,7 +15,7 @@ import { type DirectPolicy, directPolicy } from '../../decide/grants/direct.ts'
 import { USERS } from '../../decide/policy.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
 import type { Scalar, StoredObject } from '../../resources/object.ts'
-import type { Resources } from '../../resources/resource.ts'
+import type { FieldNames, Resources } from '../../resources/resource.ts'
 import { storedResources } from '../../resources/stored-resources.ts'
 import { type AskedRoute, actionsAsked, asListing } from '../../server/authzen/ask.ts'
 import type { OpenedStore } from '../../store/contract.ts'
@@ -295,8 +295,12 @@ function objectsOf(grants: CallerGrants, { route, endpoint, resource }: AskedRou
   const shown = (name: string) => (view?.has(name) ?? true) && !(isWrite && resource.fields.get(name)?.readOnly)
   const hasFields = resource.actions.get(endpoint.action)?.hasFields === true
   const classes = hasFields ? table.granted(asking, conditions.holding) : []
-  const any = within(table.where(asking, conditions.holding, view))
-  const stored = isChange ? within(table.whereStored(asking, conditions.holding)) : undefined
+  // All that a command sets must be granted.
+  const views = grants.sets.size > 0 ? [...grants.sets].map((field) => new Set([field])) : [view]
+  const inEach = (whereOf: (view: FieldNames | undefined) => Condition) =>
+    within(views.length === 1 ? whereOf(views[0]) : { kind: 'all', of: views.map(whereOf) })
+  const any = inEach((one) => table.where(asking, conditions.holding, one))
+  const stored = isChange ? inEach((one) => table.whereStored(asking, conditions.holding, one)) : undefined
   const byFields = classes.flatMap(({ fields, where }) => {
     const some = fields.filter(shown)
     return some.length === 0 ? [] : [{ fields: some, where: within(where) }]

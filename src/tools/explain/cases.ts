@@ -264,12 +264,12 @@ function reasonFor(
   facts: KnownTruths,
 ): string {
   if (outcome === 'depends') return `it depends on ${differing(cases, facts)}`
-  if (cases.length > 1) return `${reasonOf(roleLevelOf(request).rules, outcome)}, whatever the object`
+  if (cases.length > 1) return `${reasonOf(request, roleLevelOf(request).rules, outcome)}, whatever the object`
   const rules = rulesOfCases(request, cases)
   const { becomes } = request
   const ofField = outcome === 'deny' && becomes ? reasonOfField(rules, becomes.field) : undefined
   if (ofField !== undefined) return ofField
-  const reason = reasonOf(rules, outcome)
+  const reason = reasonOf(request, rules, outcome)
   if (outcome === 'allow') return reason
   return `${reason} on an object with these relations${becomes ? ', before and after the write' : ''}`
 }

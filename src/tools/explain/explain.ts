@@ -115,7 +115,7 @@ function decide(question: ExplainQuestion, request: HypotheticalRequest): Findin
   if (refusals.length > 0 || decision.kind !== 'route') return decideByConditions(question, request, conditions)
   const rules = rulesOf(asked, decision.evidence)
   const notes = isRedirect(asked) ? ['the request to the new path is decided again'] : []
-  return { ...allowedBy('role', reasonOf(rules, 'allow'), routeAnswer(asked)), conditions, rules, notes }
+  return { ...allowedBy('role', reasonOf(asked, rules, 'allow'), routeAnswer(asked)), conditions, rules, notes }
 }
 
 /** Every refusal that the kernel decides before it looks at an object. */
@@ -133,12 +133,13 @@ function explainRefusal(question: ExplainQuestion, request: HypotheticalRequest,
     decided: new Set(),
   })
   if (refusal.check === 'own-record') {
-    const reason = "the path shows the caller's own record, so it needs credentials"
+    const what = request.route.command ? "the command writes the caller's id" : "the path shows the caller's own record"
+    const reason = `${what}, so it needs credentials`
     return { ...refusedBy('own-record', reason, answer), misses }
   }
   const rules = rulesOf(request, refusal.evidence)
   const concernsObjects = request.endpoint.operation !== 'options' && !request.resource.builtIn
-  const reason = `${reasonOf(rules, 'deny')}${concernsObjects ? ', whatever the object' : ''}`
+  const reason = `${reasonOf(request, rules, 'deny')}${concernsObjects ? ', whatever the object' : ''}`
   return { ...refusedBy('role', reason, answer), rules, misses }
 }
 

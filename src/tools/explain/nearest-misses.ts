@@ -150,7 +150,12 @@ function candidatesOf(asking: MissSearch, mine: MissSearch | undefined): readonl
   const { request, held } = asking
   const anyConditions = actionTable(request).roleLevel((name) => hasAttribute(request, name), 'any')
   const starts = anyConditions.relationColumns('allows').flatMap((column) => waysToFit(column, held, request))
-  const queue = new Map([[], ...starts].map((changes) => [keyOf(changes), changes as readonly NeededChange[]]))
+  // A command may need two rules, which ask for different relations.
+  const needsTwo = request.resource.actions.get(request.endpoint.action)?.also !== undefined
+  const pairs = needsTwo ? starts.flatMap((one) => starts.map((other) => [...new Set([...one, ...other])])) : []
+  const queue = new Map(
+    [[], ...starts, ...pairs].map((changes) => [keyOf(changes), changes as readonly NeededChange[]]),
+  )
   const found: Candidate[] = []
   // A Map's iterator also visits entries that are added while it runs.
   for (const changes of queue.values()) {

@@ -14,6 +14,7 @@ import { inheritedBy, type Policy, type Rule } from '../../decide/policy.ts'
 import { problemCodeOf, type Refusal } from '../../decide/refusal.ts'
 import { type KnownFacts, type Relation, scalarsOf } from '../../decide/relations/relation-kind.ts'
 import { challengeOf } from '../../decide/request-conditions/step-up.ts'
+import { byAction } from '../../decide/rules/terms.ts'
 import { quote } from '../../present/quote.ts'
 import type { Endpoint, Method, Representation, Resources, Route } from '../../resources/resource.ts'
 import { redirectStatus, successStatus } from '../../resources/routing/success-status.ts'
@@ -308,12 +309,29 @@ export function unaccepted(method: string, answer: ExplainedAnswer, reason: stri
 }
 
 /** The reason why the matching rules allow or refuse. */
-export function reasonOf(rules: readonly Rule[], outcome: 'allow' | 'deny'): string {
-  const allows = rules.filter(({ effect }) => effect === 'allow').length
-  const denies = rules.length - allows
+export function reasonOf(request: HypotheticalRequest, rules: readonly Rule[], outcome: 'allow' | 'deny'): string {
+  const allows = rules.filter(({ effect }) => effect === 'allow')
+  const denies = rules.length - allows.length
   if (outcome === 'allow')
     return denies > 0 ? 'a rule allows it, and no deny takes everything away' : 'a rule allows it'
-  return allows === 0 ? 'no rule allows it to this caller' : 'a deny takes away everything that is allowed'
+  if (allows.length === 0) return 'no rule allows it to this caller'
+  return commandReason(request, allows, denies) ?? 'a deny takes away everything that is allowed'
+}
+
+/** Which of the two rights is missing, or that some field is. */
+function commandReason(
+  { route: { command }, endpoint, resource }: HypotheticalRequest,
+  allows: readonly Rule[],
+  denies: number,
+): string | undefined {
+  if (!command) return undefined
+  const action = resource.actions.get(endpoint.action)
+  const [own = [], steps = own] = action ? byAction(allows, action) : []
+  const [name, update] = [endpoint.action, 'update'].map(quote)
+  if (own.length === 0) return `a rule allows ${update}, but no rule allows ${name} to this caller`
+  if (steps.length === 0)
+    return `a rule allows ${name}, but its steps need ${update} too, which no rule allows to this caller`
+  return denies > 0 ? undefined : 'the rules that allow it do not let this caller set every field of the command'
 }
 
 /** Undefined if something else than the changed field is the reason of the refusal. */

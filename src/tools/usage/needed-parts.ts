@@ -143,9 +143,8 @@ export class NeededParts {
   /** A decision asks for the grants of the caller to its action and, about one object, to read it. */
   #candidates(record: DecisionRecord, resource: Resource): readonly PolicyPart[] {
     const { subject, roles = [], rolesLost, authentication, action = '', facts } = record
-    const { command } = resource.routes.find(({ path }) => path === record.route) ?? {}
-    const steps = command && !command.grantsSteps ? ['update'] : []
-    const actions = facts?.where ? [action] : [action, 'read', ...steps]
+    const { also } = resource.actions.get(action) ?? {}
+    const actions = facts?.where ? [action] : [action, 'read', ...(also ? [also.name] : [])]
     const parts = this.#partsAbout(resource).filter((part) => actions.some((one) => performing(part, one)))
     if (subject === MASKED || roles.includes(MASKED)) return parts
     const caller =

@@ -8,12 +8,17 @@ import { COMMANDING } from '../../request/commanding-world.ts'
 const said = (never: string) => `- name: kept\n  never: ${never}\n`
 
 /** `jobs` with its commands, whose `hold` sets `state`; support and auditors may run it, and may not update. */
-function answerTo(guarantee: string, hold: Readonly<Record<string, unknown>> = { grants: 'steps' }) {
+function answerTo(
+  guarantee: string,
+  hold: Readonly<Record<string, unknown>> = { grants: 'steps' },
+  rules = COMMANDING['policies/policy.csv'] ?? '',
+) {
   const declared = JSON.parse(COMMANDING['schemas/commands/hold.json'] ?? '')
   const { grants: _, ...without } = declared
   const files = {
     ...COMMANDING,
     'schemas/commands/hold.json': JSON.stringify({ ...without, ...hold }),
+    'policies/policy.csv': rules,
     'policies/guarantees.yaml': guarantee,
   }
   const { resources } = shipped(files)
@@ -44,6 +49,22 @@ describe('a guarantee about updates of a field', () => {
 
   it('holds of who may not set the field by the command: its rule names another one', () => {
     expect(answerTo(said(state.replace('[admin]', '[admin, support]'))).kind).to.equal('proven')
+  })
+
+  it('is a promise about both rights where it says who can always run a command', () => {
+    const all = COMMANDING['policies/policy.csv'] ?? ''
+    const always = (who: string, action: string, rules = all) => {
+      const said = `- name: kept\n  always: { subjects: [${who}], resource: jobs, actions: [${action}] }\n`
+      return answerTo(said, { grants: 'steps' }, rules).kind
+    }
+    expect(always('support', 'hold')).to.equal('proven')
+    expect(always('admin', 'reopen', all.replace(/^p, auditor, .*deny$/m, ''))).to.equal('proven')
+    // The deny for auditors names `update` alone.
+    expect(always('admin', 'reopen')).to.equal('broken')
+    // The action is granted to support on every job, and `update` on none.
+    expect(always('support', 'finish')).to.equal('broken')
+    // The rule grants another field than the command sets.
+    expect(always('auditor', 'hold')).to.equal('broken')
   })
 
   it('keeps two acts apart, of which one is the command', () => {

@@ -75,6 +75,10 @@ export async function filter(pep: Pep, asked: FilterRequest): Promise<Filtered> 
   const target = routeAsked(pep.resources, resource.type, actionNamed(pep.trust, resource.type, action.name))
   if ('reason' in target) return { rows: NOTHING, reason: target.reason }
   const { operation, action: known } = target.endpoint
+  if (target.route.command) {
+    const reason = `what the command \`${known}\` makes of an object is judged for one object: ask an evaluation or a search`
+    throw unsupportedProblem([reason], '/action/name')
+  }
   if (operation === 'create') throw unsupportedProblem([`\`${known}\` concerns no stored rows`], '/action/name')
   const found = await subjectOf(pep, subject)
   if ('reason' in found) return { rows: NOTHING, reason: found.reason }
