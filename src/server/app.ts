@@ -35,7 +35,7 @@ import { logSharesOf, openLog, recorderOf, startCandidate } from './parts/open-d
 import { openIdentity, openSignIn } from './parts/open-identity.ts'
 import { openLimiter } from './parts/open-limiter.ts'
 import { openPolicy } from './parts/open-policy.ts'
-import { findLoss, openStore } from './parts/open-store.ts'
+import { expiring, findLoss, openStore } from './parts/open-store.ts'
 import { openTelemetry } from './parts/open-telemetry.ts'
 import { Comparer } from './policy-changes/comparer.ts'
 import { createPolicyParser } from './policy-changes/parse-apart.ts'
@@ -51,7 +51,7 @@ import { SliceQueue } from './slices.ts'
 import { useStages } from './stack.ts'
 import { createRateLimiter } from './stages/limit-rate.ts'
 
-export interface App extends Omit<OpenedStore, 'attempts' | 'migrations'> {
+export interface App extends Omit<OpenedStore, 'attempts' | 'migrations' | 'changes'> {
   /** Where clients reach it. */
   readonly url: string
   /** Undefined in a worker, whose metrics its primary serves. */
@@ -152,6 +152,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const warnOfLoss = findLoss(config)
     const opened = await openStore(config, resources, policy, now)
     closing.push(() => opened.store.close())
+    closing.push(expiring(opened.changes, faults))
     const telemetry = await openTelemetry(config, { log, metrics, isWorker: worker !== undefined })
     closing.push(() => telemetry?.close())
     const tracing = telemetry?.tracing

@@ -4,7 +4,7 @@
  */
 import type { StoredObject } from '../resources/object.ts'
 
-interface ObjectChange {
+export interface ObjectChange {
   /** Grows in the order of the commits; never used twice, and none comes later with a lower number. */
   readonly number: number
   readonly resource: string
@@ -13,14 +13,14 @@ interface ObjectChange {
   readonly before: StoredObject | undefined
   /** Undefined for a delete. */
   readonly after: StoredObject | undefined
-  /** The time of the write: RFC 3339, UTC, milliseconds. */
+  /** The time of the write: RFC 3339, UTC, milliseconds. Clocks of instances differ. */
   readonly at: string
   /** Undefined for a write without a decision: a command, a migration, another program. */
   readonly by: WrittenBy | undefined
 }
 
 /** Of the decision record of the write, as far as LOG_MASK leaves it. */
-interface WrittenBy {
+export interface WrittenBy {
   readonly subject?: string | undefined
   readonly requestId: string
   readonly action?: string | undefined
@@ -29,7 +29,7 @@ interface WrittenBy {
   readonly rules?: readonly string[] | undefined
 }
 
-interface ChangesAfter {
+export interface ChangesAfter {
   /** Of all resources, in the order of their numbers. */
   readonly changes: readonly ObjectChange[]
   /**
@@ -50,4 +50,6 @@ export interface ObjectChanges {
    * one call. Ends with the returned function.
    */
   onChange(listener: () => void): () => void
+  /** Deletes what is older than its resource keeps it, in small pieces. */
+  expire(): Promise<void>
 }

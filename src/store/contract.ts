@@ -7,7 +7,7 @@ import type { AlongPermit, Permit } from '../decide/permits/permit.ts'
 import type { AtMost } from '../decide/role-guarantees.ts'
 import type { Document, Scalar, StoredObject } from '../resources/object.ts'
 import type { Field, Resources } from '../resources/resource.ts'
-import type { ObjectChanges } from './changes.ts'
+import type { ObjectChanges, WrittenBy } from './changes.ts'
 import type { Attempts, Directory } from './directory.ts'
 import type { MemberCutter } from './lists/member-cutter.ts'
 import type { ReadBounds } from './lists/read-bounds.ts'
@@ -128,6 +128,8 @@ export interface WriteOptions {
   readonly time?: string
   /** The decision record: one line of JSON, without its end. The outbox keeps it until it is in the log. */
   readonly record?: string
+  /** Who wrote, for the log of changes. */
+  readonly by?: WrittenBy
 }
 
 export interface ReplayedOptions extends WriteOptions {
@@ -282,7 +284,7 @@ export interface OpenedStore {
   readonly directory: Directory
   readonly attempts: Attempts
   readonly migrations: Migrations
-  readonly changes?: ObjectChanges
+  readonly changes: ObjectChanges
   /** Undefined for a database that has one connection, in memory. */
   readonly transactions?: Transactions | undefined
 }

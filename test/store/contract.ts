@@ -1,6 +1,7 @@
 /** The store's contract as tests. Every engine passes it, so nothing above the store can tell which one is there. */
 import { soak } from '../runs.ts'
 import { describeAttempts, describeSharedAttempts } from './contract-attempts.ts'
+import { describeChanges, describeRandomChanges, describeSharedChanges } from './contract-changes.ts'
 import { describeConditions, describeRandomConditions } from './contract-conditions.ts'
 import { describeCosignatures } from './contract-cosignatures.ts'
 import { describeDirectory } from './contract-directory.ts'
@@ -32,9 +33,14 @@ export function storeContract(engine: TestEngine): void {
     describeObjects(open, () => clock)
     describeUniqueFields(open, () => database)
     if (engine.share !== 0) describeRandom(engine)
+    describeRandomChanges(() => database, engine)
     // Soak draws more, and has the rest from `npm test`.
     if (soak(true, false)) return
     describeOutbox(open)
+    describeChanges(
+      () => database,
+      () => clock,
+    )
     describeCosignatures(open)
     describeReplays(open, () => clock)
     describeAttempts(open, () => clock)
@@ -57,6 +63,7 @@ export function storeContract(engine: TestEngine): void {
 
 function describeKept(open: Open, database: () => TestDatabase): void {
   describeInstances(open)
+  describeSharedChanges(database)
   describeSharedAttempts(open)
   describeUniqueTogetherAtOpening(database)
   describeReader(database)

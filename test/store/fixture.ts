@@ -3,7 +3,8 @@
 import { issuePermit, type ReadSet } from '../../src/decide/permits/permit.ts'
 import type { Document } from '../../src/resources/object.ts'
 import type { Field, FieldType, Resource, Resources } from '../../src/resources/resource.ts'
-import type { Outbox, Seeding, Store } from '../../src/store/contract.ts'
+import type { ObjectChanges } from '../../src/store/changes.ts'
+import type { Outbox, Seeding, Store, Transactions } from '../../src/store/contract.ts'
 import type { Attempts, Directory } from '../../src/store/directory.ts'
 import type { Migrations } from '../../src/store/migrations.ts'
 
@@ -47,6 +48,11 @@ const THINGS = resource('things', [
   field('extra', 'other'),
 ])
 
+/** The same resources, but changes of `things` are kept. */
+export function keepingChanges(keepMs: number): Resources {
+  return resourcesOf({ ...THINGS, changes: { keepMs } }, OTHER_THINGS, SYSTEM)
+}
+
 /** These permits were issued by no decision. */
 const NONE = { relations: [], lines: [], fieldsRefused: [], facts: {} }
 
@@ -64,6 +70,8 @@ export interface Opened {
   readonly directory: Directory
   readonly attempts: Attempts
   readonly migrations: Migrations
+  readonly changes: ObjectChanges
+  readonly transactions?: Transactions | undefined
 }
 
 const NOTHING: ReadSet = { lookups: [] }

@@ -49,6 +49,8 @@ describe('the database file', () => {
       'secrets',
       'marks',
       'outbox',
+      'changes',
+      'kept_changes',
       'attempts',
       'leases',
       'accounts',

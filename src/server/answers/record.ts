@@ -13,7 +13,7 @@ import { mask } from '../../decision-log/mask.ts'
 import { recordLine } from '../../decision-log/record-line.ts'
 import type { Recorder } from '../../decision-log/recorder.ts'
 import type { Gateway } from '../../resources/resource.ts'
-import type { Store } from '../../store/contract.ts'
+import type { Store, WriteOptions } from '../../store/contract.ts'
 import type { FaultLog } from '../observe/fault-log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import type { Outcome, RequestEnd, Writes } from '../routes/handler.ts'
@@ -159,30 +159,33 @@ function objectIdOf(asked: string | undefined, decision: Decision | undefined): 
 /** Each write commits together with the record that says how it ended. */
 export function createWrites(store: Store, state: Writable<RequestState>): Writes {
   const made = new Map<string, DecisionRecord>()
-  const record = (end: RequestEnd) => {
+  const make = (end: RequestEnd) => {
     const unmasked = recordOf({ ...state, ...end })
-    const line = recordLine(mask(unmasked, state.masks))
+    const masked = mask(unmasked, state.masks)
+    const line = recordLine(masked)
     made.set(line, unmasked)
-    return line
+    return { line, masked }
   }
   const committed = (line: string) => {
     const unmasked = made.get(line)
     if (unmasked) state.committed = { line, unmasked }
   }
-  const commit = async (outcome: Outcome, write: (line: string) => Promise<unknown>) => {
-    const line = record({ outcome })
-    await write(line)
+  const commit = async (outcome: Outcome, write: (recorded: WriteOptions) => Promise<unknown>) => {
+    const { line, masked } = make({ outcome })
+    // The log of changes tells nothing of a write that the decision log doesn't.
+    const { subject, requestId, action, revision, rules } = masked
+    await write({ record: line, by: { subject, requestId, action, revision, rules } })
     committed(line)
     return outcome
   }
   return {
     create: (permit, outcome, { time, replay }) =>
-      commit(outcome, (line) => store.create(permit, { time, record: line, replay })),
+      commit(outcome, (recorded) => store.create(permit, { ...recorded, time, replay })),
     update: (permit, outcome, { time, replay }) =>
-      commit(outcome, (line) => store.update(permit, { time, record: line, replay })),
+      commit(outcome, (recorded) => store.update(permit, { ...recorded, time, replay })),
     delete: (permit, outcome) =>
-      commit(outcome, (line) => store.delete(permit, { record: line, along: outcome.along?.permits ?? [] })),
-    record,
+      commit(outcome, (recorded) => store.delete(permit, { ...recorded, along: outcome.along?.permits ?? [] })),
+    record: (end) => make(end).line,
     committed,
   }
 }

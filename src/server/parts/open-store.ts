@@ -7,9 +7,11 @@ import { databaseFault, openDataFolder } from '../../config/start/start-faults.t
 import { comparedFields, leavesOf, needsCaller, stepOf } from '../../decide/relations/all-kinds.ts'
 import type { LivePolicy } from '../../policy/live/live-policy.ts'
 import type { Resources } from '../../resources/resource.ts'
+import type { ObjectChanges } from '../../store/changes.ts'
 import type { OpenedStore, Outbox } from '../../store/contract.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
 import { databaseExists, openDatabase, openDatabaseBeside } from '../../store/open.ts'
+import type { FaultLog } from '../observe/fault-log.ts'
 
 /** Throws ConfigError, or UnfitDatabase. */
 export async function openStore(
@@ -65,6 +67,24 @@ function fieldsForLists({ byName }: Resources, { active }: LivePolicy): Readonly
     if (step || needsCaller(leaf)) for (const field of comparedFields(leaf)) fields.get(name)?.add(field)
   }
   return new Map([...fields].map(([name, found]) => [name, [...found]]))
+}
+
+const EXPIRE_MS = 60_000
+
+/** Deletes changes that have been kept for their time, now and then. Ends with the returned function. */
+export function expiring(changes: ObjectChanges, faults: Pick<FaultLog, 'note'>): () => Promise<void> {
+  let expired: Promise<void> | undefined
+  const expire = async () => {
+    await changes.expire().catch((err: unknown) => faults.note({ err }, 'old changes could not be deleted'))
+    expired = undefined
+  }
+  const timer = setInterval(() => {
+    expired ??= expire()
+  }, EXPIRE_MS).unref()
+  return async () => {
+    clearInterval(timer)
+    await expired
+  }
 }
 
 /** The database must exist. Throws StoreUnavailable or UnfitDatabase. */

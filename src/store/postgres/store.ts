@@ -38,7 +38,7 @@ import { PROBED, sharedSecret, writeMark } from '../sql/named-values.ts'
 import { objectRow } from '../sql/objects.ts'
 import { getOrFail } from '../sql/opened.ts'
 import { withinBounds } from '../sql/people-with-role.ts'
-import { done, type Row, type SqlEngine, type Statement, type Work } from '../sql/statement.ts'
+import { done, type Row, type SqlEngine, type Statement, sql, type Work } from '../sql/statement.ts'
 import { writeAlong } from '../sql/write-along.ts'
 import { WriteProbe } from '../sql/write-probe.ts'
 import type { StoreConnections } from './connections/connections.ts'
@@ -47,6 +47,7 @@ import { type StoreWrite, single } from './connections/sending.ts'
 import { SharedCreates } from './create-together.ts'
 import { DIALECT } from './dialect.ts'
 import { answering, isOfData } from './failures.ts'
+import { WRITE_SETTING } from './layout/tables.ts'
 import { lookupIn, type QueriedTable, type QueriedTableOf, statement } from './query/condition.ts'
 import {
   aggregateStatement,
@@ -284,8 +285,11 @@ export class PostgresStore implements Store {
     const objectsOf = (resource: string) => tableOf(this.#engine, resource).objects
     const parts = { dialect: DIALECT, objectsOf, time: this.#timeOf(options) }
     const refuseChanged = () => this.#refuseChanged(allReads([permit, ...along]))
+    const keeps = along.some(({ resource }) => objectsOf(resource).keepsChanges)
+    const told = sql(`select set_config('${WRITE_SETTING}', $1, true)`, this.#writeTold(options))
     const work = function* (): Work<void> {
       yield* refuseChanged()
+      if (keeps) yield told
       yield* writeAlong(along, parts)
       if ((yield deleting()).length === 0) throw new StaleObject()
     }
@@ -332,7 +336,11 @@ export class PostgresStore implements Store {
   #creating(permit: Permit<'create'>, { object, replay, options }: Creating): StoreWrite {
     const { objects } = tableOf(this.#engine, permit.resource)
     const alone = () => objects.create(object, this.#beside(permit, options), replay)
-    const shared = replay ? undefined : this.#sharedCreates.of(objects.name, permit, { object, record: options.record })
+    // Each of them tells the log of changes who made it.
+    const isAlone = replay || objects.keepsChanges
+    const shared = isAlone
+      ? undefined
+      : this.#sharedCreates.of(objects.name, permit, { object, record: options.record })
     return shared ? { alone, shared } : single(alone())
   }
 
@@ -354,9 +362,16 @@ export class PostgresStore implements Store {
     return answering(() => objects.writing(() => writer.transaction((ask) => done(counted(), ask))))
   }
 
-  #beside({ readSet }: Permit<PermitKind>, { record, along }: DeleteOptions): Beside {
+  #beside({ readSet, resource }: Permit<PermitKind>, options: DeleteOptions): Beside {
+    const { record, along } = options
+    const write = tableOf(this.#engine, resource).objects.keepsChanges ? this.#writeTold(options) : undefined
     // What comes along has been written by then, and perhaps was what the permit rests on: it was asked before.
-    return { allowed: along?.length ? () => 'true' : (to) => unchangedSql(readSet, this.#tables(), to), record }
+    return { allowed: along?.length ? () => 'true' : (to) => unchangedSql(readSet, this.#tables(), to), record, write }
+  }
+
+  /** Also where there is nothing to tell: an earlier write of the same transaction may have told something. */
+  #writeTold({ by, time }: WriteOptions): string {
+    return by ? JSON.stringify({ by: JSON.stringify(by), time: time ?? this.#timeOf({}) }) : ''
   }
 
   #tables() {

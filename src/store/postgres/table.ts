@@ -10,7 +10,7 @@ import { quoteName } from '../sql/quote.ts'
 import { type Row, type Statement, sql, type Work } from '../sql/statement.ts'
 import { brokenConstraint } from './failures.ts'
 import { keyOf, keysOf } from './layout/keys.ts'
-import { idConstraint, type TablePlan } from './layout/tables.ts'
+import { idConstraint, type TablePlan, WRITE_SETTING } from './layout/tables.ts'
 import {
   ASKED_FOR,
   askedText,
@@ -32,6 +32,8 @@ export interface Beside {
   /** Writes an expression that must hold, or nothing is changed. */
   readonly allowed: (parameters: Parameters) => string
   readonly record: string | undefined
+  /** JSON for the trigger that logs changes; undefined where none are kept. */
+  readonly write: string | undefined
 }
 
 /** What became of a create. `taken`: the unique field whose value another object has. */
@@ -45,10 +47,12 @@ export interface CreateResult {
 export class ObjectTable implements SqlObjects {
   /** Quoted. */
   readonly name: string
+  readonly keepsChanges: boolean
   readonly #plan: TablePlan
 
   constructor(plan: TablePlan) {
     this.name = quoteName(plan.table)
+    this.keepsChanges = plan.keepMs !== undefined
     this.#plan = plan
   }
 
@@ -59,7 +63,7 @@ export class ObjectTable implements SqlObjects {
   }
 
   /** `replay`: the idempotency key that is kept with the object, if it is free. */
-  create(object: StoredObject, { allowed, record }: Beside, replay: KeptReplay | undefined): Statement {
+  create(object: StoredObject, { allowed, record, write }: Beside, replay: KeptReplay | undefined): Statement {
     const { id, version, createdAt, updatedAt, document } = object
     const { keys, times } = keysOf(id, document)
     return statement((to) => {
@@ -76,7 +80,7 @@ export class ObjectTable implements SqlObjects {
       const parts = [
         `checked as (select (${allowed(to)}) as allowed, (${free}) as free)`,
         `made as (insert into ${this.name} (${OBJECT_COLUMNS}, keys, times)
-          select ${values.join()} from checked where allowed and free on conflict do nothing returning id)`,
+          select ${values.join()} from checked where allowed and free on conflict do nothing returning id${tellSql(write, to)})`,
         ...(replay ? [`kept as (${keepSql(replay, 'made', to)})`] : []),
         ...(record === undefined ? [] : [`recorded as (${recordSql(record, 'made', to)})`]),
       ]
@@ -86,7 +90,7 @@ export class ObjectTable implements SqlObjects {
   }
 
   /** Rows: the time of the object's creation, unless the version has changed. */
-  update(change: Omit<StoredObject, 'createdAt'>, { allowed, record }: Beside): Statement {
+  update(change: Omit<StoredObject, 'createdAt'>, { allowed, ...beside }: Beside): Statement {
     const { id, version, updatedAt, document } = change
     const { keys, times } = keysOf(id, document)
     return statement((to) => {
@@ -100,17 +104,17 @@ export class ObjectTable implements SqlObjects {
       return this.#changing(
         `update ${this.name} set ${columns.join()} where ${this.#isVersion(id, version, to)}
         and (${allowed(to)}) returning created_at`,
-        { record },
+        beside,
         to,
       )
     })
   }
 
   /** Rows: one, unless the version has changed. */
-  delete(id: string, version: number, { allowed, record }: Beside): Statement {
+  delete(id: string, version: number, { allowed, ...beside }: Beside): Statement {
     return statement((to) => {
       const gone = `delete from ${this.name} where ${this.#isVersion(id, version, to)} and (${allowed(to)})`
-      return this.#changing(`${gone} returning created_at`, { record }, to)
+      return this.#changing(`${gone} returning created_at`, beside, to)
     })
   }
 
@@ -220,9 +224,10 @@ export class ObjectTable implements SqlObjects {
     return `id = ${to.bind(encodeText(id))} and version = ${to.bind(version)}`
   }
 
-  #changing(change: string, { record }: Pick<Beside, 'record'>, to: Parameters): string {
-    if (record === undefined) return change
-    return `with changed as (${change}), recorded as (${recordSql(record, 'changed', to)}) select * from changed`
+  #changing(change: string, { record, write }: Omit<Beside, 'allowed'>, to: Parameters): string {
+    const told = `${change}${tellSql(write, to)}`
+    if (record === undefined) return told
+    return `with changed as (${told}), recorded as (${recordSql(record, 'changed', to)}) select * from changed`
   }
 
   /** The id if it is taken, or the first unique field whose value another object has; otherwise NULL. */
@@ -255,6 +260,11 @@ function contentsOf(objects: readonly Pick<StoredObject, 'id' | 'document'>[]) {
 export function createdOf(row: Row | undefined): CreateResult {
   const [allowed, free, made, taken] = row as readonly [boolean, boolean, boolean, string | null]
   return { allowed, free, made, taken: taken === null ? null : decodeText(taken) }
+}
+
+/** The end of `returning`, which runs before the trigger that logs the change. */
+function tellSql(write: string | undefined, to: Parameters): string {
+  return write === undefined ? '' : `, set_config('${WRITE_SETTING}', ${to.bind(write)}::text, true)`
 }
 
 /** A statement that adds a record if the part `changed` of the statement has a row. */

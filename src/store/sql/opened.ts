@@ -3,6 +3,7 @@ import type { Resource } from '../../resources/resource.ts'
 import { storedResources } from '../../resources/stored-resources.ts'
 import type { OpenedStore, OpenOptions, Store } from '../contract.ts'
 import type { Attempts } from '../directory.ts'
+import { SqlChanges } from './changes.ts'
 import { type AccountStatuses, SqlDirectory, sweepSessions } from './directory.ts'
 import { sweepReplays } from './idempotency-keys.ts'
 import { SqlMigrations } from './migrations.ts'
@@ -29,7 +30,8 @@ export function openedStore(parts: OpenedParts): OpenedStore {
   const { engine, store, attempts } = parts
   const outbox = new SqlOutbox(engine)
   const [directory, seeding, migrations] = [new SqlDirectory(parts), new SqlSeeding(parts), new SqlMigrations(parts)]
-  return { store, seeding, outbox, directory, attempts, migrations }
+  const changes = new SqlChanges(engine)
+  return { store, seeding, outbox, directory, attempts, migrations, changes }
 }
 
 /** `planTable`: for a resource, and fields that relations compare. */

@@ -2,9 +2,11 @@
 
 import { withFix } from '../../base/problems/fix.ts'
 import { UnfitDatabase } from '../errors.ts'
+import { changesTables } from './changes.ts'
 import type { SqlDialect } from './statement.ts'
 
-export function storeTables({ number, key, strict, bytes, outboxNumber, leaseMark }: SqlDialect): readonly string[] {
+export function storeTables(dialect: SqlDialect): readonly string[] {
+  const { number, key, strict, bytes, outboxNumber, leaseMark } = dialect
   return [
     `create table if not exists secrets (name ${key} primary key not null, value ${bytes} not null) ${strict}`,
     `create table if not exists marks (name ${key} primary key not null, value text not null) ${strict}`,
@@ -30,6 +32,7 @@ export function storeTables({ number, key, strict, bytes, outboxNumber, leaseMar
       key ${key} primary key not null, failures ${number} not null, at ${number} not null,
       expires_at ${number} not null) ${strict}`,
     'create index if not exists "attempts expires" on attempts (expires_at)',
+    ...changesTables(dialect),
   ]
 }
 

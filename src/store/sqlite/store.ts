@@ -29,6 +29,7 @@ import { StaleObject } from '../errors.ts'
 import type { ReadBounds } from '../lists/read-bounds.ts'
 import { ParsedObjects } from '../parse-stored.ts'
 import type { SqlCounters } from '../sql/attempts.ts'
+import { attributed } from '../sql/changes.ts'
 import { findReplay, keepReplay, keptOf } from '../sql/idempotency-keys.ts'
 import { PROBED, readMark, readSecret, sharedSecret, writeMark } from '../sql/named-values.ts'
 import { getOrFail } from '../sql/opened.ts'
@@ -158,20 +159,20 @@ export class SqliteStore implements Store {
   }
 
   async create(permit: Permit<'create'>, options: ReplayedOptions = {}): Promise<StoredObject> {
-    const time = this.#timeOf(options)
-    await this.#writes.create(withoutEvidence(permit), { ...options, time })
+    const { time, ...timed } = this.#timed(permit, options)
+    await this.#writes.create(withoutEvidence(permit), { ...timed, time })
     return createdObject(permit, time)
   }
 
   async update(permit: Permit<'update'>, options: ReplayedOptions = {}): Promise<StoredObject> {
-    const time = this.#timeOf(options)
-    const createdAt = await this.#writes.update(withoutEvidence(permit), { ...options, time })
+    const { time, ...timed } = this.#timed(permit, options)
+    const createdAt = await this.#writes.update(withoutEvidence(permit), { ...timed, time })
     return updatedObject(permit, { createdAt }, time)
   }
 
   delete(permit: Permit<'delete'>, options: DeleteOptions = {}): Promise<void> {
     const along = options.along?.map(withoutEvidence)
-    const timed = { ...options, time: this.#timeOf(options), ...(along && { along }) }
+    const timed = { ...this.#timed(permit, options), ...(along && { along }) }
     return this.#writes.delete(withoutEvidence(permit), timed)
   }
 
@@ -194,8 +195,11 @@ export class SqliteStore implements Store {
     if (database.isOpen) answering(() => database.close())
   }
 
-  #timeOf({ time }: WriteOptions): string {
-    return time ?? this.#engine.now().toISOString()
+  /** Who writes is told only where changes are kept. */
+  #timed<O extends DeleteOptions>({ resource }: Permit<PermitKind>, { by, ...options }: O) {
+    const keeps = ({ resource: name }: Pick<Permit<PermitKind>, 'resource'>) => tableOf(this.#engine, name).keepsChanges
+    const isKept = by && (tableOf(this.#engine, resource).keepsChanges || options.along?.some(keeps))
+    return { ...options, time: options.time ?? this.#engine.now().toISOString(), ...(isKept && { by }) }
   }
 }
 
@@ -297,18 +301,22 @@ export class ObjectWrites {
   }
 
   /** The change runs at most once. */
-  async #write<T>({ readSet, bounds }: Permit<PermitKind>, { record }: WriteOptions, change: Work<T>): Promise<T> {
+  async #write<T>(
+    { readSet, bounds }: Permit<PermitKind>,
+    options: TimedWrite<WriteOptions>,
+    change: Work<T>,
+  ): Promise<T> {
     const people = { ...this.#engine.sql, users: this.#engine.tables.get(USERS)?.name }
     const counted = bounds.length > 0 ? withinBounds(bounds, people, change) : change
-    const written = await this.#engine.sql.write(() => this.#changing(readSet, record, counted))
+    const written = await this.#engine.sql.write(() => this.#changing(readSet, options, counted))
     this.#writes += 1
     if (this.#writes % WRITES_PER_STATISTICS === 0) renewStatistics(this.#engine.database)
     return written
   }
 
-  *#changing<T>(readSet: ReadSet, record: string | undefined, change: Work<T>): Work<T> {
+  *#changing<T>(readSet: ReadSet, { record, by, time }: TimedWrite<WriteOptions>, change: Work<T>): Work<T> {
     yield* this.#refuseChanged(readSet)
-    const changed = yield* change
+    const changed = yield* by ? attributed({ by, time }, change) : change
     if (record !== undefined) yield addRecord(DIALECT, record)
     return changed
   }

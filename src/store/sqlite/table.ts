@@ -22,6 +22,7 @@ interface DocumentToWrite {
 export class ObjectTable implements SqlObjects {
   readonly name: string
   readonly lists: ObjectLists
+  readonly keepsChanges: boolean
   readonly #unique: TablePlan['unique']
   readonly #get: StatementSync
   readonly #insert: string
@@ -33,6 +34,7 @@ export class ObjectTable implements SqlObjects {
     const table = quoteName(plan.table)
     this.name = table
     this.lists = lists
+    this.keepsChanges = plan.keepMs !== undefined
     this.#unique = plan.unique
     this.#get = prepare(database, `select ${OBJECT_COLUMNS} from ${table} where id = ?`)
     this.#insert = `insert into ${table} (${OBJECT_COLUMNS}) values ($1, $2, $3, $4, $5)`

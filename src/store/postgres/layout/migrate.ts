@@ -2,6 +2,7 @@
 import { USERS } from '../../../decide/policy.ts'
 import type { ConnectionSettings } from '../../contract.ts'
 import { UnfitDatabase } from '../../errors.ts'
+import { beginChanges, endChanges, goOnWithChanges } from '../../sql/changes.ts'
 import { migrateIndexes } from '../../sql/indexes.ts'
 import { quoteName } from '../../sql/quote.ts'
 import { type Ask, done, sql } from '../../sql/statement.ts'
@@ -12,7 +13,16 @@ import { isOfOtherTable } from '../failures.ts'
 import { keySql, type QueriedTable } from '../query/condition.ts'
 import { CUT, HASH_LENGTH, TABLE_PREFIX } from '../stored-text.ts'
 import { LIST } from './keys.ts'
-import { directoryTriggers, indexesOf, OWN_TABLES, objectTable, type TablePlan } from './tables.ts'
+import {
+  CHANGES_TRIGGER,
+  changesFunction,
+  changesTrigger,
+  directoryTriggers,
+  indexesOf,
+  OWN_TABLES,
+  objectTable,
+  type TablePlan,
+} from './tables.ts'
 
 /** The layout that this program writes. A later program that changes the layout must migrate the database. */
 export const LAYOUT = 2
@@ -37,9 +47,11 @@ async function addMissing(ask: Ask, plans: readonly TablePlan[]): Promise<void> 
   for (const table of [...OWN_TABLES, ...storeTables(DIALECT), ...directoryTables(DIALECT)]) await run(table)
   await takeLayout(ask)
   await run('insert into turns select 0 where not exists (select 1 from turns)')
+  await run(changesFunction())
   for (const plan of plans) {
     await run(objectTable(plan.table))
     await done(migrateIndexes(indexesOf(plan)), ask)
+    await migrateChanges(ask, plan)
   }
   const users = plans.find(({ resource }) => resource === USERS)
   if (users) await createTriggers(ask, users.table)
@@ -76,12 +88,32 @@ async function layoutIn(ask: Ask): Promise<number | undefined> {
   return row && Number(row[0])
 }
 
+/** Makes the trigger that logs changes, or removes it. */
+async function migrateChanges(ask: Ask, { resource, table, keepMs }: TablePlan): Promise<void> {
+  const run = (text: string) => ask({ text, values: [] })
+  const isLogged = (await triggersOf(ask, table)).has(CHANGES_TRIGGER)
+  if (keepMs === undefined) {
+    if (!isLogged) return
+    await run(`drop trigger ${CHANGES_TRIGGER} on ${quoteName(table)}`)
+    await run(endChanges(resource))
+    return
+  }
+  // Waits for the writes that have begun: their changes are missing.
+  if (!isLogged) await run(changesTrigger({ resource, table }))
+  else if ((await run(goOnWithChanges({ resource, keepMs }))).length > 0) return
+  for (const text of beginChanges({ resource, keepMs })) await run(text)
+}
+
 /** Creating a trigger waits for all writes, so it is done once. */
 async function createTriggers(ask: Ask, users: string): Promise<void> {
-  const text = `select 1 from information_schema.triggers
+  if ((await triggersOf(ask, users)).has('users_deleted')) return
+  for (const trigger of directoryTriggers(users)) await ask({ text: trigger, values: [] })
+}
+
+async function triggersOf(ask: Ask, table: string): Promise<ReadonlySet<string>> {
+  const text = `select trigger_name from information_schema.triggers
     where event_object_schema = current_schema() and event_object_table = $1`
-  const rows = await ask({ text, values: [users] })
-  if (rows.length === 0) for (const trigger of directoryTriggers(users)) await ask({ text: trigger, values: [] })
+  return new Set((await ask({ text, values: [table] })).map(([name]) => String(name)))
 }
 
 /** Changes no table, because a server may be running. Throws UnfitDatabase if a server must migrate first. */

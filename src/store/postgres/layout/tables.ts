@@ -2,8 +2,9 @@
 
 import type { Resource } from '../../../resources/resource.ts'
 import { togetherName } from '../../errors.ts'
+import { addChangeSql } from '../../sql/changes.ts'
 import { type IndexedTable, type IndexKey, planIndexes } from '../../sql/indexes.ts'
-import { quoteName } from '../../sql/quote.ts'
+import { quoteLiteral, quoteName } from '../../sql/quote.ts'
 import { sql } from '../../sql/statement.ts'
 import { AFTER_INSERTED_USER, afterDeletedUser } from '../../sql/tables.ts'
 import { DIALECT } from '../dialect.ts'
@@ -42,6 +43,31 @@ export function directoryTriggers(users: string): readonly string[] {
   ]
 }
 
+/** What a write says of itself, to the trigger that logs its changes: JSON, or nothing. */
+export const WRITE_SETTING = 'sallyport.write'
+
+/** Whoever writes takes the write lock, programs of others too: the numbers grow in the order of the commits. */
+export function changesFunction(): string {
+  const written = `nullif(current_setting('${WRITE_SETTING}', true), '')::jsonb`
+  const clock = `to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+  const adds = addChangeSql({
+    resource: 'tg_argv[0]',
+    at: `coalesce(write ->> 'time', new.updated_at, ${clock})`,
+    writtenBy: `write ->> 'by'`,
+    of: (column) => `coalesce(new.${column}, old.${column})`,
+    sides: ['old', 'new'],
+  })
+  return `create or replace function changes_kept() returns trigger language plpgsql set search_path from current
+    as $$ declare write jsonb := ${written}; begin perform 1 from turns for update; ${adds} return null; end $$`
+}
+
+export const CHANGES_TRIGGER = 'changes_kept'
+
+export function changesTrigger({ resource, table }: Pick<TablePlan, 'resource' | 'table'>): string {
+  return `create trigger ${CHANGES_TRIGGER} after insert or update or delete on ${quoteName(table)}
+    for each row execute function changes_kept(${quoteLiteral(resource)})`
+}
+
 function triggered(name: string, does: string): string {
   const head = `create or replace function ${name}() returns trigger language plpgsql set search_path from current`
   return `${head} as $$ begin ${does} return null; end $$`
@@ -57,6 +83,8 @@ export interface TablePlan {
   readonly unique: readonly UniqueFields[]
   readonly driving: ReadonlySet<string>
   readonly orders: readonly (readonly IndexKey[])[]
+  /** How long changes are kept; undefined where they aren't. */
+  readonly keepMs: number | undefined
 }
 
 interface UniqueFields {
@@ -80,6 +108,7 @@ export function planTable(resource: Resource, compared: readonly string[]): Tabl
     }),
     driving,
     orders,
+    keepMs: resource.changes?.keepMs,
   }
 }
 

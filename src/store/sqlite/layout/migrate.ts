@@ -1,9 +1,10 @@
 /** Migrates a database file to what the resources declare: adds tables, columns and indexes. */
 import type { DatabaseSync } from 'node:sqlite'
 import { USERS } from '../../../decide/policy.ts'
+import { addChangeSql, beginChanges, endChanges, goOnWithChanges } from '../../sql/changes.ts'
 import { type IndexedTable, migrateIndexes } from '../../sql/indexes.ts'
 import { PROBED } from '../../sql/named-values.ts'
-import { quoteName, SERVER_COLUMNS } from '../../sql/quote.ts'
+import { quoteLiteral, quoteName, SERVER_COLUMNS } from '../../sql/quote.ts'
 import { sql } from '../../sql/statement.ts'
 import {
   AFTER_INSERTED_USER,
@@ -59,6 +60,34 @@ function migrateTable(database: DatabaseSync, plan: TablePlan): void {
     document text not null${generated.join('')}) strict`)
   addColumns(database, plan)
   new StatementRunner(database).run(migrateIndexes(indexesOf(plan)))
+  migrateChanges(database, plan)
+}
+
+/** Makes the triggers that log changes, or removes them. */
+function migrateChanges(database: DatabaseSync, { resource, table, keepMs }: TablePlan): void {
+  const present = new Map<string, string>()
+  const found = database.prepare("select name, sql from sqlite_schema where type = 'trigger' and name glob ? || ' *'")
+  for (const { name, sql: text } of found.all(table)) present.set(String(name), String(text))
+  const wanted = keepMs === undefined ? new Map<string, string>() : changeTriggers(resource, table)
+  const isSame = present.size === wanted.size && [...wanted].every(([name, text]) => present.get(name) === text)
+  if (isSame && (keepMs === undefined || database.prepare(goOnWithChanges({ resource, keepMs })).get())) return
+  for (const name of present.keys()) database.exec(`drop trigger ${quoteName(name)}`)
+  const now = keepMs === undefined ? [endChanges(resource)] : beginChanges({ resource, keepMs })
+  for (const text of [...wanted.values(), ...now]) database.exec(text)
+}
+
+/** By their names. */
+function changeTriggers(resource: string, table: string): ReadonlyMap<string, string> {
+  const events = { insert: ['new'], update: ['old', 'new'], delete: ['old'] } as const
+  const now = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
+  const triggers = Object.entries(events).map(([event, sides]): [string, string] => {
+    const of = (column: string) => `${sides.at(-1)}.${column}`
+    const at = event === 'delete' ? now : of('updated_at')
+    const adds = addChangeSql({ resource: quoteLiteral(resource), at, writtenBy: 'null', of, sides })
+    const name = `${table} ${event}`
+    return [name, `CREATE TRIGGER ${quoteName(name)} after ${event} on ${quoteName(table)} begin ${adds} end`]
+  })
+  return new Map(triggers)
 }
 
 function indexesOf({ resource, table, unique, orders }: TablePlan): IndexedTable {

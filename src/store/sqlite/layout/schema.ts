@@ -48,6 +48,8 @@ export interface TablePlan {
   readonly driving: ReadonlySet<string>
   /** The columns of an index, in their order; the id follows as the last column. */
   readonly orders: readonly (readonly string[])[]
+  /** How long changes are kept; undefined where they aren't. */
+  readonly keepMs: number | undefined
 }
 
 export function planTable(resource: Resource, compared: readonly string[]): TablePlan {
@@ -64,6 +66,7 @@ export function planTable(resource: Resource, compared: readonly string[]): Tabl
     times: times.map(timeColumn),
     driving,
     orders: orders.map((keys) => keys.map(columnOfKey)),
+    keepMs: resource.changes?.keepMs,
   }
 }
 

@@ -24,7 +24,7 @@ export function writeInThread({ engine, opened }: Assembled, { file, plans, now,
   const part = new ThreadPart(WRITER, { file, identity, content: { kind: 'store', plans } }, now)
   const asked = refusingWrites(engine)
   const remote = <T extends object>(target: string) => part.remote<T>(target, asked)
-  const { directory, migrations, seeding, outbox } = opened
+  const { directory, migrations, seeding, outbox, changes } = opened
   const threaded = {
     writes: remote<ObjectWrites>('writes'),
     long,
@@ -35,6 +35,7 @@ export function writeInThread({ engine, opened }: Assembled, { file, plans, now,
     seeding: readHere(seeding, remote('seeding'), ['readMark', 'count']),
     outbox: readHere(outbox, remote('outbox'), ['waiting', 'checkpointOf', 'offers', 'cosignaturesOf']),
     directory: readHere(directory, remote('directory'), READS_OF_DIRECTORY),
+    changes: readHere(changes, remote('changes'), ['last', 'after', 'onChange']),
     attempts: attemptsInThread(engine.counters, remote('counters')),
     // Only before a server listens: nobody waits for it yet, and the thread hasn't been asked for anything.
     migrations,

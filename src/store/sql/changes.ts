@@ -1,0 +1,215 @@
+/**
+ * The log of changes in the tables of an SQL database. Triggers write it, so no writer can forget to
+ * (docs/decisions/0144); each engine makes them in its layout.
+ */
+import type { StoredObject } from '../../resources/object.ts'
+import type { ChangesAfter, ObjectChange, ObjectChanges, WrittenBy } from '../changes.ts'
+import { DamagedObject } from '../errors.ts'
+import { storedObject } from './objects.ts'
+import { quoteLiteral } from './quote.ts'
+import { first, type Row, type SqlDialect, type SqlEngine, type SqlValue, sql, type Work } from './statement.ts'
+
+/** How often a process that has listeners asks for the commits of all processes. */
+const LOOK_MS = 100
+
+/** Of the documents that one read returns, and one more change. */
+const MOST_BYTES = 4 * 1024 * 1024
+
+/** Others wait for the transaction. */
+const ENDED_AT_ONCE = 500
+
+/** In place of the number up to which changes may be missing. */
+const ALL = Number.MAX_SAFE_INTEGER
+
+export function changesTables({ number, key, strict, outboxNumber }: SqlDialect): readonly string[] {
+  return [
+    // An object before and after a write: its columns, or nulls where there is none.
+    `create table if not exists changes (
+      number ${outboxNumber}, resource ${key} not null, id ${key} not null, at ${key} not null, written_by text,
+      created_at ${key} not null, before_version ${number}, before_updated_at ${key}, before_document text,
+      version ${number}, updated_at ${key}, document text) ${strict}`,
+    'create index if not exists "changes object" on changes (resource, id, number)',
+    'create index if not exists "changes at" on changes (resource, at)',
+    // Up to the number `since`, changes of the resource may be missing.
+    `create table if not exists kept_changes (
+      resource ${key} primary key not null, since ${number} not null, keep_ms ${number} not null) ${strict}`,
+  ]
+}
+
+type RowSide = 'old' | 'new'
+
+/** What a trigger does. All are SQL; `id`, `createdAt`: where the row of each side has them. */
+interface AddedChange {
+  readonly resource: string
+  readonly at: string
+  readonly writtenBy: string
+  readonly of: (column: 'id' | 'created_at') => string
+  /** Those that the trigger has. */
+  readonly sides: readonly RowSide[]
+}
+
+export function addChangeSql({ resource, at, writtenBy, of, sides }: AddedChange): string {
+  const row = (side: RowSide) =>
+    ['version', 'updated_at', 'document'].map((column) => (sides.includes(side) ? `${side}.${column}` : 'null'))
+  const values = [resource, of('id'), at, writtenBy, of('created_at'), ...row('old'), ...row('new')]
+  return `insert into changes (resource, id, at, written_by, created_at, before_version, before_updated_at,
+    before_document, version, updated_at, document) values (${values.join()});`
+}
+
+interface KeptChanges {
+  readonly resource: string
+  readonly keepMs: number
+}
+
+/**
+ * From now on all changes are kept, and those before may be missing: it takes a number, so that no reader has seen all up
+ * to there.
+ */
+export function beginChanges({ resource, keepMs }: KeptChanges): readonly string[] {
+  const name = quoteLiteral(resource)
+  return [
+    `insert into changes (resource, id, at, created_at) values (${name}, '', '', '')`,
+    `insert into kept_changes select resource, number, ${keepMs} from changes where resource = ${name} and id = ''
+      on conflict (resource) do update set since = excluded.since, keep_ms = excluded.keep_ms`,
+    `delete from changes where resource = ${name} and id = ''`,
+  ]
+}
+
+/** Rows: one where changes are kept, perhaps for another time than before. */
+export function goOnWithChanges({ resource, keepMs }: KeptChanges): string {
+  return `update kept_changes set keep_ms = ${keepMs} where resource = ${quoteLiteral(resource)} and since < ${ALL} returning 1`
+}
+
+/** From now on changes are missing. What is kept ends in its time. */
+export function endChanges(resource: string): string {
+  return `update kept_changes set since = ${ALL} where resource = ${quoteLiteral(resource)}`
+}
+
+/** Numbers aren't used again, so this also counts changes that have ended. */
+const LAST = `select coalesce(max(number), 0) from (
+  select max(number) as number from changes union all select max(since) from kept_changes where since < ${ALL}) as numbers`
+
+/** Tells who made the changes of this work, and when. */
+export function* attributed<T>(
+  { by, time }: { readonly by: WrittenBy; readonly time: string },
+  change: Work<T>,
+): Work<T> {
+  const before = yield* first(LAST)
+  const changed = yield* change
+  const name = 'update changes set written_by = $1, at = $2 where number > $3'
+  yield sql(name, JSON.stringify(by), time, before?.[0] ?? 0)
+  return changed
+}
+
+export class SqlChanges implements ObjectChanges {
+  readonly #engine: SqlEngine
+  readonly #listeners = new Set<() => void>()
+  #looking: NodeJS.Timeout | undefined
+  #seen: string | undefined
+
+  constructor(engine: SqlEngine) {
+    this.#engine = engine
+  }
+
+  async last(): Promise<number> {
+    const [row] = await this.#engine.ask(sql(LAST))
+    return Number(row?.[0])
+  }
+
+  async after(number: number, limit: number): Promise<ChangesAfter> {
+    const changes = await this.#read({ where: 'number > $1', order: 'number', limit }, number)
+    // Asked later: what has ended meanwhile is told as missing.
+    const rows = await this.#engine.ask(sql('select resource, since from kept_changes'))
+    const { fromStored } = this.#engine.dialect
+    return { changes, since: new Map(rows.map(([resource, since]) => [fromStored(resource), Number(since)])) }
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    this.#looking ??= setInterval(() => void this.#look(), LOOK_MS).unref()
+    return () => {
+      this.#listeners.delete(listener)
+      if (this.#listeners.size > 0) return
+      clearInterval(this.#looking)
+      this.#looking = this.#seen = undefined
+    }
+  }
+
+  async expire(): Promise<void> {
+    const { ask, write, dialect, now } = this.#engine
+    for (const [resource, keepMs] of await ask(sql('select resource, keep_ms from kept_changes'))) {
+      const until = new Date(now().getTime() - Number(keepMs)).toISOString()
+      let ended = ENDED_AT_ONCE
+      while (ended === ENDED_AT_ONCE) {
+        ended = await write(() => endSome(dialect.fromStored(resource), until, dialect))
+      }
+    }
+  }
+
+  /** Never rejects: a database that doesn't answer is asked again. */
+  async #look(): Promise<void> {
+    const states = `select (${LAST}), (select count(*) from kept_changes where since = ${ALL})`
+    const state = await this.#engine.ask(sql(states)).then(
+      (rows) => String(rows[0]),
+      () => this.#seen,
+    )
+    if (state === this.#seen) return
+    this.#seen = state
+    for (const listener of this.#listeners) listener()
+  }
+
+  async #read(
+    { where, order, limit }: { readonly where: string; readonly order: string; readonly limit: number },
+    ...values: readonly SqlValue[]
+  ): Promise<readonly ObjectChange[]> {
+    const { ask, dialect } = this.#engine
+    const bytes = 'coalesce(octet_length(before_document), 0) + coalesce(octet_length(document), 0)'
+    const rows = await ask(
+      sql(
+        `select ${COLUMNS} from (
+          select *, sum(${bytes}) over (order by ${order} rows between unbounded preceding and 1 preceding) as bytes
+          from (select * from changes where ${where} order by ${order} limit ${limit}) as page) as sized
+        where bytes is null or bytes <= ${MOST_BYTES} order by ${order}`,
+        ...values,
+      ),
+    )
+    return rows.map((row) => changeOf(row, dialect))
+  }
+}
+
+const COLUMNS = `number, resource, id, at, written_by, created_at, before_version, before_updated_at, before_document,
+  version, updated_at, document`
+
+function changeOf(row: Row, dialect: SqlDialect): ObjectChange {
+  const [number, resource, id, at, writtenBy, createdAt, ...sides] = row
+  const objectOf = ([version, updatedAt, document]: readonly (SqlValue | undefined)[]) =>
+    version === null ? undefined : soundObject([id, version, createdAt, updatedAt, document] as Row, dialect)
+  return {
+    number: Number(number),
+    resource: dialect.fromStored(resource),
+    id: dialect.fromStored(id),
+    before: objectOf(sides.slice(0, 3)),
+    after: objectOf(sides.slice(3)),
+    at: String(at),
+    by: writtenBy === null ? undefined : (JSON.parse(String(writtenBy)) as WrittenBy),
+  }
+}
+
+/** One damaged document must not keep readers from all other changes: it counts as absent. */
+function soundObject(row: Row, dialect: SqlDialect): StoredObject | undefined {
+  try {
+    return storedObject(row, dialect)
+  } catch (error) {
+    if (error instanceof DamagedObject) return undefined
+    throw error
+  }
+}
+
+/** Returns how many changes have ended. */
+function* endSome(resource: string, until: string, { text }: SqlDialect): Work<number> {
+  const some = `select number from changes where resource = $1 and at <= $2 order by at limit ${ENDED_AT_ONCE}`
+  const ended = yield sql(`delete from changes where number in (${some}) returning number`, text(resource), until)
+  const last = Math.max(0, ...ended.map(([number]) => Number(number)))
+  yield sql('update kept_changes set since = $1 where resource = $2 and since < $1', last, text(resource))
+  return ended.length
+}
