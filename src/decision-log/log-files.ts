@@ -5,10 +5,10 @@ import { basename, dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 
-/** The existing files, oldest first. */
+/** The existing files, oldest first. A device has no lines: to its reader, /dev/full is a line without end. */
 export async function filesOfLog(file: string): Promise<readonly string[]> {
   const entries = await readdir(dirname(file), { withFileTypes: true }).catch(() => [])
-  const names = entries.filter((one) => !one.isDirectory()).map(({ name }) => name)
+  const names = entries.filter((one) => !one.isDirectory() && !one.isCharacterDevice()).map(({ name }) => name)
   const numbers = names.flatMap((name) => numberOf(name, basename(file)))
   const full = numbers.toSorted((a, b) => b - a).map((number) => `${file}.${number}`)
   return names.includes(basename(file)) ? [...full, file] : full
@@ -53,9 +53,13 @@ export async function openFilesOfLog(file: string, flags: 'r' | 'r+' = 'r'): Pro
   }
 }
 
+/** Undefined for a device, too. */
 async function openIfThere(name: string, flags: 'r' | 'r+' = 'r'): Promise<FileHandle | undefined> {
   try {
-    return await open(name, flags)
+    const handle = await open(name, flags)
+    if (!(await handle.stat()).isCharacterDevice()) return handle
+    await handle.close()
+    return undefined
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error

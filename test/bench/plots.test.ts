@@ -1,6 +1,6 @@
 /** The plots of docs/performance.md, in a real browser: their words stay on the canvas and apart. */
 import { expect } from 'chai'
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { drawPlot, type Plot } from '../../bench/report/plot.ts'
 import { plotsOf } from '../../bench/report/plots.ts'
 import type { RunResult } from '../../bench/report/result.ts'
@@ -18,17 +18,16 @@ const LONG: Plot = {
 
 describe('a plot', () => {
   let browser: Browser
+  let page: Page
   before(async () => {
     browser = await startChromium()
+    page = await browser.newPage()
   })
   after(() => browser.close())
 
   const faultsOf = async (svg: string) => {
-    const page = await browser.newPage()
     await page.setContent(svg)
-    const faults = await page.evaluate<readonly string[]>(FAULTS)
-    await page.close()
-    return faults
+    return page.evaluate<readonly string[]>(FAULTS)
   }
 
   it('has all its words on the canvas, and none upon another', async () => {

@@ -3,7 +3,7 @@ import { appendFile, mkdtemp, rename, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { followLines, openFilesOfLog } from '../../src/decision-log/log-files.ts'
+import { followLines, LogFollower, openFilesOfLog } from '../../src/decision-log/log-files.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 
 const ROUNDS = 30
@@ -56,6 +56,12 @@ describe('following a decision log', () => {
     await rename(log, join(folder, 'moved'))
     await writeFile(log, 'b\n')
     expect(await take(lines, 1)).to.deep.equal(['b'])
+  })
+
+  it('reads nothing of a device, which may have no end', async () => {
+    await using follower = new LogFollower('/dev/full', 0)
+    expect(await openFilesOfLog('/dev/full')).to.deep.equal([])
+    expect(await follower.next()).to.equal('nothing new')
   })
 
   it('is read whole also where it is rotated while it is read', async () => {
