@@ -25,8 +25,7 @@ describe('one person with a key who writes to the database', function () {
 
   const within = <T>(work: (versions: PolicyVersions) => Promise<T>) =>
     approved.published.within(approved.published.versions(), work)
-  const proposed = async (lines = WIDER, ...args: readonly string[]) =>
-    approved.as('ada', 'propose', await approved.folderWith('next', lines), '--title', 't', ...args)
+  const proposed = async () => approved.as('ada', 'propose', await approved.folderWith('next', WIDER), '--title', 't')
   const sign = async (proposal: string, name: Name, said: Partial<Approval>) => {
     const approval = { of: digestOfText(proposal), says: 'approved' as const, time: new Date().toISOString(), ...said }
     return signApproval(approval, approved.people[name])
@@ -66,8 +65,7 @@ describe('one person with a key who writes to the database', function () {
   })
 
   it("can't hold up the scheduled changes of others with faulty files, and those are told of", async () => {
-    const server = await approved.published.start({}, { uncheckedBecause })
-    const from = Date.now() + 15_000
+    const from = Date.now() + 1000
     await within(async (versions) => {
       const resources = await loadResources(new URL('../../schemas', import.meta.url).pathname)
       const keys = await readPolicyKeys(approved.published.publicKey())
@@ -84,8 +82,11 @@ describe('one person with a key who writes to the database', function () {
       await propose(versions, base, { ...about, content }, approved.people.kim)
       await propose(versions, base, { ...about, content: new Map() }, approved.people.kim)
     })
-    await proposed(WIDER, '--not-before', new Date(from).toISOString())
+    const folder = await approved.folderWith('next', WIDER)
+    const later = new Date(Date.now() + 2000).toISOString()
+    await approved.as('ada', 'propose', folder, '--title', 't', '--not-before', later)
     for (const name of ['zoe', 'tim'] as const) await approved.as(name, 'approve', '3')
+    const server = await approved.published.start({}, { uncheckedBecause })
     await until(async () => (await sequenceOf(server)) === 2)
     const told = server.log.filter(({ msg }) => String(msg).includes('which was to be in force at'))
     expect(told.map(({ proposal }) => proposal)).to.include.members([1, 2])
