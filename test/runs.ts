@@ -35,9 +35,9 @@ export function inTurn<T>(all: readonly T[], every: number, seed: number = SEED)
   return all.filter((_, i) => (i + seed) % apart === 0)
 }
 
-/** In soak every second of them, and other ones at each commit; else every third one. `nth` lists begin at others. */
+/** In soak every second of them, and other ones at each commit; else every fifth one. `nth` lists begin at others. */
 export function shareOf<T>(all: readonly T[], nth: number): readonly T[] {
-  return inTurn(all, soak(2, 3), nth + soak(SEED, 0))
+  return inTurn(all, soak(2, 5), nth + soak(SEED, 0))
 }
 
 /**

@@ -12,7 +12,7 @@ import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
 import { type App, startApp } from '../../src/server/app.ts'
 import { createLog } from '../../src/server/observe/log.ts'
 import { removeFolder } from '../ends-with-tests.ts'
-import { FIRST_KILL, soak, times } from '../runs.ts'
+import { FIRST_KILL, inTurn, soak, times } from '../runs.ts'
 import { until } from '../until.ts'
 
 const LANES = 2
@@ -192,7 +192,7 @@ describe('the decision log of a server that is killed', () => {
     }
   })
 
-  for (const fault of ['record after the commit', 'no look at what the log holds']) {
+  for (const fault of inTurn(['record after the commit', 'no look at what the log holds'], soak(1, 2))) {
     it(`would be found out with ${fault}`, async () => {
       let faults: readonly string[] = []
       for (let attempt = 0; attempt < 8 && faults.length === 0; attempt++) {

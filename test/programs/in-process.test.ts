@@ -8,6 +8,7 @@ import { onSignals, runWithin } from '../../src/base/command-process.ts'
 import { createProgram } from '../../src/cli/program.ts'
 import { LAUNCHER, printedBy, ROOT, sallyport, startSallyport } from '../command.ts'
 import { removeFolder } from '../ends-with-tests.ts'
+import { inTurn, soak } from '../runs.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { until } from '../until.ts'
 
@@ -62,7 +63,7 @@ describe('a command within another process', () => {
     expect([...Object.keys(COMMANDS), 'serve', 'lsp'].sort()).to.deep.equal(groups.sort())
   })
 
-  for (const [group, args] of Object.entries(COMMANDS)) {
+  for (const [group, args] of inTurn(Object.entries(COMMANDS), soak(1, 2))) {
     it(`prints what the program prints, with its exit code: ${group}`, async () => {
       const [inner, outer] = [
         await sallyport(args, { cwd: folder, env }),

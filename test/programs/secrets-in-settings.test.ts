@@ -82,8 +82,8 @@ describe('a secret in the wrong setting', () => {
           commands.filter((_, j) => (first + i + j) % of === index).map((command) => [name, command] as const),
         )
       const tried = [
-        ...pairs(OF_PATHS, COMMANDS, soak(16, 24)),
-        ...pairs([...NAMES], ['doctor', 'policy check'], soak(8, 24)),
+        ...pairs(OF_PATHS, COMMANDS, soak(16, 48)),
+        ...pairs([...NAMES], ['doctor', 'policy check'], soak(8, 48)),
       ]
       for (const [name, command] of tried) {
         const text = await printed(name, kind, command)
@@ -100,7 +100,7 @@ describe('a secret in the wrong setting', () => {
     try {
       const names = ['POLICIES', 'SCHEMAS', 'DATA_DIR', 'DECISION_LOG_FILE', 'POLICY_CANDIDATE']
       for (const [i, name] of names.entries()) {
-        for (const kind of KINDS.filter((_, j) => (first + i + j) % soak(2, 4) === 0)) {
+        for (const kind of KINDS.filter((_, j) => (first + i + j) % soak(2, 8) === 0)) {
           const text = await printed(name, kind, command, startSallyport)
           expect(text).to.include('sallyport')
           expect(partsIn(text, kind), `${name}: ${text}`).to.deep.equal([])

@@ -35,6 +35,7 @@ import { AS_NOBODY, NOBODY } from '../nobody.ts'
 import { type PostgresServer, sharedPostgres } from '../postgres.ts'
 import { program } from '../programs.ts'
 import { freePort } from '../redis.ts'
+import { inTurn, soak } from '../runs.ts'
 import { formerKeys } from './former-keys.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -116,7 +117,7 @@ describe('a start that fails says so and what fixes it, which does', () => {
     })
   }
 
-  for (const [name, broken] of Object.entries(casesOfProcesses())) {
+  for (const [name, broken] of inTurn(Object.entries(casesOfProcesses()), soak(2, 3))) {
     it(`${name}, as a process`, async () => {
       const found = await broken(folder)
       const { code, said } = await start(found)

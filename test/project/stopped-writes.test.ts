@@ -45,7 +45,7 @@ describe('a command that a signal stops', () => {
     return { ran, files: await sumOf(folder, folder) }
   }
 
-  for (const { words, moments } of COMMANDS) {
+  for (const { words, moments } of inTurn(COMMANDS, soak(1, 2))) {
     it(`leaves nothing half done: ${words.join(' ')}`, async () => {
       const before = await sumOf(at('api'), at('api'))
       const whole = await stopped(words, 0)

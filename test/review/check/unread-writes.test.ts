@@ -133,7 +133,7 @@ describe('the writes of objects that the writer may not read', () => {
       ways++
     }
     await drawing(
-      () => fc.assert(tellsOnly(unreadPolicy, told, count, deciding), { numRuns: runs(20, 8) }),
+      () => fc.assert(tellsOnly(unreadPolicy, told, count, deciding), { numRuns: runs(20, 4) }),
       () => {
         expect(ways).to.be.greaterThan(5)
         expect(deciding.isMostlyDecided).to.equal(true)
