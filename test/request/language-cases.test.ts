@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import pino from 'pino'
 import { stringify } from 'yaml'
+import { FileError } from '../../src/base/diagnostic.ts'
 import { readConfig } from '../../src/config/config.ts'
 import type { Caller } from '../../src/decide/caller.ts'
 import type { TokenVerifier } from '../../src/identity/caller.ts'
@@ -28,11 +29,18 @@ const METHODS: Readonly<Record<string, string>> = {
 /** As decision records name them. */
 const CREDENTIALS: Readonly<Record<string, string>> = { 'api-key': 'key k1', provider: 'issuer https://id.example' }
 
-/** The policy is refused, or it is about a built-in resource, which serves no object. */
-const isOverHttp = ({ expect: expected, request }: LanguageCase) =>
-  expected.error === undefined && !request.resource.startsWith('system/')
+/** Where built-in resources of the cases are; what they answer where the policy allows the request. */
+const BUILT_IN: Readonly<Record<string, { readonly path: string; readonly status: number }>> = {
+  'system/health': { path: '/livez', status: 200 },
+  'system/tokens': { path: '/api/tokens', status: 200 },
+}
+const ALLOWED = 204
 
-const CASES = LANGUAGE_CASES.filter(isOverHttp)
+const [CASES, REFUSED, BUILT_IN_CASES] = [
+  LANGUAGE_CASES.filter((one) => one.expect.error === undefined && !(one.request.resource in BUILT_IN)),
+  LANGUAGE_CASES.filter((one) => one.expect.error !== undefined),
+  LANGUAGE_CASES.filter((one) => one.request.resource in BUILT_IN),
+]
 
 /** A merge patch that sets fields reads nothing, as `add` doesn't in a JSON Patch. */
 function isOfWholeFields({ request: { action, operation = action, body = {} } }: LanguageCase): boolean {
@@ -62,7 +70,7 @@ describe('a server', () => {
           path: `/${name}`,
           value,
         }))
-        const told = await ask(app, one, { body, type: 'application/json-patch+json' })
+        const told = await ask(app, one, { sent: { body, type: 'application/json-patch+json' } })
         expect(told.status, told.text).to.equal(one.expect.status)
         expect(told.asksToSignIn).to.equal(one.expect.stepUp !== undefined)
         await compareContent(app, one, told)
@@ -70,11 +78,25 @@ describe('a server', () => {
     })
   }
 
-  it('is asked about all cases but those of refused policies and of built-in resources', () => {
-    expect(LANGUAGE_CASES.length - CASES.length).to.equal(
-      LANGUAGE_CASES.filter((one) => 'error' in one.expect || one.request.resource.startsWith('system/')).length,
-    )
-    expect(CASES.length).to.be.greaterThan(120)
+  for (const one of BUILT_IN_CASES) {
+    it(`answers as expected: ${one.about}: ${one.name}`, async () => {
+      const { path = '', status = 0 } = BUILT_IN[one.request.resource] ?? {}
+      const wanted = one.expect.status === ALLOWED ? status : one.expect.status
+      await answering(one, async (app) => expect((await ask(app, one, { path })).status).to.equal(wanted))
+    })
+  }
+
+  for (const one of REFUSED) {
+    it(`starts with no such policy: ${one.about}: ${one.name}`, async () => {
+      const error: unknown = await answering(one, async () => undefined).catch((reason) => reason)
+      expect(error).to.be.instanceOf(FileError)
+      expect((error as FileError).diagnostics.map(({ code }) => code)).to.include(one.expect.error)
+    })
+  }
+
+  it('is asked about all cases, many of them also as JSON Patches', () => {
+    expect(CASES.length + REFUSED.length + BUILT_IN_CASES.length).to.equal(LANGUAGE_CASES.length)
+    expect([REFUSED.length, BUILT_IN_CASES.length]).to.deep.equal([11, 2])
     expect(CASES.filter(isOfWholeFields).length).to.be.greaterThan(30)
   })
 })
@@ -90,11 +112,21 @@ interface Told {
 }
 
 async function compareContent(app: App, one: LanguageCase, told: Told): Promise<void> {
-  const { shows, ids, rows, object } = one.expect
+  const { shows, ids, rows, object, queryable } = one.expect
   if (shows) expect(Object.keys(told.body ?? {}).filter(isTold)).to.have.members(shows as readonly string[])
   if (ids) expect(await listed(app, one, told)).to.deep.equal(ids)
   if (rows) expect(rowsOf(told)).to.deep.equal(rows)
   if (object) expect(await written(app, one, told)).to.deep.equal(object)
+  if (queryable) expect(await sortable(app, one)).to.deep.equal(queryable)
+}
+
+/** By which of the fields that have an index a list may be sorted. */
+async function sortable(app: App, one: LanguageCase): Promise<readonly string[]> {
+  const fields = ['id', ...(one.schemas[one.request.resource]?.indexed ?? [])].toSorted()
+  const statuses = await Promise.all(
+    fields.map(async (name) => (await ask(app, one, { query: `?sort=${name}` })).status),
+  )
+  return fields.filter((_, i) => statuses[i] === 200)
 }
 
 async function answering(one: LanguageCase, use: (app: App) => Promise<void>): Promise<void> {
@@ -141,7 +173,9 @@ async function writeFiles(one: LanguageCase, folder: string): Promise<void> {
   await mkdir(join(folder, 'schemas'))
   for (const file of Object.values(policies)) if (file) await writeFile(join(folder, 'policies', file.name), file.text)
   await writeFile(join(folder, 'policies/blocked.txt'), '')
-  for (const name of Object.keys(one.schemas)) {
+  const own = Object.keys(one.schemas)
+  // No server starts without a resource.
+  for (const name of own.length > 0 ? own : ['notes']) {
     await writeFile(join(folder, `schemas/${name}.json`), JSON.stringify(schemaOf(one, name)))
   }
 }
@@ -215,18 +249,17 @@ function verifierOf({ caller: asking }: LanguageCase): TokenVerifier {
   return { verify: () => ({ kind: 'caller', caller }) }
 }
 
-interface Sent {
-  readonly body: unknown
-  readonly type: string
+interface Asked {
+  readonly path?: string
+  readonly query?: string
+  readonly sent?: { readonly body: unknown; readonly type: string }
 }
 
-async function ask(
-  { url }: App,
-  { request, caller }: LanguageCase,
-  { body, type }: Sent = { body: request.body, type: 'application/json' },
-): Promise<Told> {
+async function ask({ url }: App, { request, caller }: LanguageCase, asked: Asked = {}): Promise<Told> {
   const { action, operation = action, resource, id, address } = request
-  const answer = await fetch(`${url}/case/${resource}${id === undefined ? '' : `/${id}`}`, {
+  const { path = `/case/${resource}${id === undefined ? '' : `/${id}`}`, query = '' } = asked
+  const { body, type } = asked.sent ?? { body: request.body, type: 'application/json' }
+  const answer = await fetch(`${url}${path}${query}`, {
     method: METHODS[operation] as string,
     headers: {
       ...(caller ? { Authorization: 'Bearer some.token.here' } : {}),
