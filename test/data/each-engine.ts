@@ -5,6 +5,8 @@ import { createSchema } from '../store/postgres-schemas.ts'
 
 export interface OnEngine {
   readonly server: TestServer
+  /** By name: of three members, and of somebody with each other role. */
+  readonly tokens: Readonly<Record<string, string>>
   /** Runs a statement as an operator may, or as a disk may change the data. */
   run(sql: string): Promise<void>
   /** DATABASE_URL. */
@@ -13,6 +15,8 @@ export interface OnEngine {
   readonly env: Readonly<Record<string, string>>
   stop(): Promise<void>
 }
+
+const PEOPLE = { alice: 'member', bob: 'member', carol: 'member', ada: 'admin', sue: 'support', otto: 'auditor' }
 
 export const ENGINES: readonly (readonly [string, (options: TestServerOptions) => Promise<OnEngine>])[] = [
   ['SQLite', onSqlite],
@@ -28,7 +32,12 @@ async function onSqlite(options: TestServerOptions): Promise<OnEngine> {
     database.close()
   }
   const url = `sqlite:${file}`
-  return { server, run, url, env: besideOf(server, url), stop: () => server.stop() }
+  return { server, tokens: await tokensOf(server), run, url, env: besideOf(server, url), stop: () => server.stop() }
+}
+
+async function tokensOf(server: TestServer): Promise<OnEngine['tokens']> {
+  const entries = Object.entries(PEOPLE).map(async ([name, role]) => [name, await server.token(name, role)] as const)
+  return Object.fromEntries(await Promise.all(entries))
 }
 
 function besideOf({ folder }: TestServer, url: string) {
@@ -46,6 +55,7 @@ async function onPostgres(options: TestServerOptions): Promise<OnEngine> {
   const raw = await schema.raw()
   return {
     server,
+    tokens: await tokensOf(server),
     url: schema.url,
     env: besideOf(server, schema.url),
     run: async (sql) => {

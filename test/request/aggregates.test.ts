@@ -70,19 +70,12 @@ for (const [engine, startOn] of ENGINES) {
   describe(`aggregates of a list, on ${engine}`, () => {
     let on: OnEngine
     let server: TestServer
-    const tokens: Record<string, string> = {}
+    let tokens: OnEngine['tokens']
     let worlds = 0
 
     before(async () => {
       on = await startOn({ files: FILES })
-      server = on.server
-      for (const [name, role] of [
-        ['alice', 'member'],
-        ['bob', 'member'],
-        ['sue', 'support'],
-        ['ada', 'admin'],
-      ] as const)
-        tokens[name] = await server.token(name, role)
+      ;({ server, tokens } = on)
     })
     after(() => on.stop())
 

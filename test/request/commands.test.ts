@@ -18,19 +18,11 @@ for (const [engine, startOn] of ENGINES) {
   describe(`commands, on ${engine}`, () => {
     let on: OnEngine
     let server: TestServer
-    const tokens: Record<string, string> = {}
+    let tokens: OnEngine['tokens']
 
     before(async () => {
       on = await startOn({ files: COMMANDING })
-      server = on.server
-      for (const [name, role] of [
-        ['alice', 'member'],
-        ['bob', 'member'],
-        ['ada', 'admin'],
-        ['sue', 'support'],
-        ['otto', 'auditor'],
-      ] as const)
-        tokens[name] = await server.token(name, role)
+      ;({ server, tokens } = on)
     })
     after(() => on.stop())
 

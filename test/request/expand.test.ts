@@ -48,19 +48,16 @@ for (const [engine, startOn] of ENGINES) {
       worlds += 1
       round = String(worlds).padStart(6, '0')
     }
-    const tokens = new Map<string, string>()
+    let tokens: OnEngine['tokens']
 
     before(async () => {
       on = await startOn({ files: REFERRING, demo: true })
-      server = on.server
-      for (const name of PEOPLE) tokens.set(name, await server.token(name, 'member'))
-      tokens.set('sue', await server.token('sue', 'support'))
-      tokens.set('ada', await server.token('ada', 'admin'))
+      ;({ server, tokens } = on)
     })
     after(() => on.stop())
 
     const get = (who: string, path: string, headers: Record<string, string> = {}) =>
-      server.ask('GET', path, { token: tokens.get(who), headers })
+      server.ask('GET', path, { token: tokens[who], headers })
 
     /** The same names of objects in each world, apart. */
     async function place({ projects, tasks }: World): Promise<(id: string) => string> {
@@ -234,7 +231,7 @@ for (const [engine, startOn] of ENGINES) {
       const first = await get('alice', path)
       const tag = first.headers.get('etag') ?? ''
       expect((await get('alice', path, { 'if-none-match': tag })).status).to.equal(304)
-      const own = { token: tokens.get('ada'), body: { ownerId: 'bob' } }
+      const own = { token: tokens.ada, body: { ownerId: 'bob' } }
       expect((await server.ask('PATCH', `/projects/${idOf('0')}`, own)).status).to.equal(200)
       const second = await get('alice', path, { 'if-none-match': tag })
       expect([second.status, second.body.expanded]).to.deep.equal([200, {}])

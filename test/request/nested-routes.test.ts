@@ -47,20 +47,17 @@ for (const [engine, startOn] of ENGINES) {
   describe(`a collection under its parent, on ${engine}`, () => {
     let on: OnEngine
     let server: TestServer
-    const tokens = new Map<Who, string>()
+    let tokens: OnEngine['tokens']
     let worlds = 0
 
     before(async () => {
       on = await startOn({ files: FILES })
-      server = on.server
-      for (const name of PEOPLE) tokens.set(name, await server.token(name, 'member'))
-      tokens.set('sue', await server.token('sue', 'support'))
-      tokens.set('ada', await server.token('ada', 'admin'))
+      ;({ server, tokens } = on)
     })
     after(() => on.stop())
 
     const ask = (who: Who | undefined, method: string, path: string, more: object = {}) =>
-      server.ask(method, path, { token: who && tokens.get(who), ...more })
+      server.ask(method, path, { token: who && tokens[who], ...more })
 
     async function place(projects: readonly string[], tasks: readonly (readonly [owner: string, project: number])[]) {
       worlds += 1

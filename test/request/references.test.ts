@@ -8,18 +8,11 @@ for (const [engine, startOn] of ENGINES) {
   describe(`references, on ${engine}`, () => {
     let on: OnEngine
     let server: TestServer
-    const tokens: Record<string, string> = {}
+    let tokens: OnEngine['tokens']
 
     before(async () => {
       on = await startOn({ files: REFERRING })
-      server = on.server
-      for (const [name, role] of [
-        ['alice', 'member'],
-        ['bob', 'member'],
-        ['ada', 'admin'],
-        ['sue', 'support'],
-      ] as const)
-        tokens[name] = await server.token(name, role)
+      ;({ server, tokens } = on)
     })
     after(() => on.stop())
 
