@@ -65,6 +65,17 @@ export function anyCaller(
   return { id, roles, claims: Object.fromEntries(attributes.map((name) => [name, ''])) }
 }
 
+/** How an object of the resource is created: by the POST of its collection, or else by the action `create`. */
+export function createRoute({ name, routes }: Resource): Pick<RouteMethod, 'route' | 'endpoint'> {
+  const served = routes
+    .filter(({ kind, parent, redirect }) => kind === 'collection' && !parent && !redirect)
+    .flatMap((route) => [...route.endpoints.values()].map((endpoint) => ({ route, endpoint })))
+    .find(({ endpoint }) => endpoint.operation === 'create')
+  if (served) return served
+  const route: Route = { path: '', resource: name, kind: 'collection', endpoints: new Map(), allow: '' }
+  return { route, endpoint: { operation: 'create', action: 'create' } }
+}
+
 /** Every method of every route, HEAD and OPTIONS included. */
 export function routeMethodsOf({ routes, byName }: Resources): readonly RouteMethod[] {
   return routes.flatMap((route) =>

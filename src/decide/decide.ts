@@ -5,6 +5,7 @@
 
 import { represent, type StoredObject } from '../resources/object.ts'
 import type { Endpoint, FieldNames, Representation, Resource, Route } from '../resources/resource.ts'
+import { createRoute } from './callers-and-routes.ts'
 import {
   type AllowedObject,
   CreateDecision,
@@ -113,6 +114,7 @@ export function* decideAtRoleLevel(question: Question, policy: Snapshot): Steps<
 export function* passRoleLevel(question: Question, policy: Snapshot): Steps<CallerGrants | RouteDecision | Refusal> {
   const { route, endpoint, resource, subject, blocked } = question
   const { caller } = subject
+  const { command: { sets } = NOTHING } = route
   if (blocked) return refusalBy('blocked')
   if (!caller && needsId(question)) return refusalBy('own-record')
   const table = yield* tableOf(policy, question, endpoint.action)
@@ -139,13 +141,25 @@ export function* passRoleLevel(question: Question, policy: Snapshot): Steps<Call
     roleLevel: table.roleLevel(has, conditions.holding),
     readTable,
     view: route.view === undefined ? undefined : policy.viewOf(resource.name, route.view),
-    sets: route.command?.sets ?? NOTHING_SET,
+    sets,
     recorded: policy.recordedFieldsOf(resource),
     objectBytes: policy.limits.objectBytes,
     roleGuarantees: resource.name === USERS ? policy.roleGuarantees : NO_ROLE_GUARANTEES,
     reads: { lookups: [], caller: user && { id: user.id, version: record?.version } },
   }
-  return grants.roleLevel.allowed && !route.redirect ? grants : decideRole(grants)
+  if (!grants.roleLevel.allowed || route.redirect) return decideRole(grants)
+  return route.command ? yield* passCreates(question, policy, grants) : grants
+}
+
+/** What a command creates must be allowed for some object too, unless its own grant is enough. */
+function* passCreates(question: Question, policy: Snapshot, grants: CallerGrants): Steps<CallerGrants | Refusal> {
+  const { command } = question.route
+  for (const step of command?.grantsSteps ? [] : (command?.creates ?? [])) {
+    const resource = policy.resourceNamed(step.resource)
+    const created = yield* passRoleLevel({ ...question, ...createRoute(resource), resource, id: undefined }, policy)
+    if (created.kind === 'refused') return created
+  }
+  return grants
 }
 
 /** For the caller's own record, or to write the id, whatever the policy grants. OPTIONS concerns no record. */
@@ -153,7 +167,7 @@ function needsId({ route: { kind, command }, endpoint }: Question): boolean {
   return endpoint.operation !== 'options' && (kind === 'caller' || command?.namesCaller === true)
 }
 
-const NOTHING_SET: FieldNames = new Set()
+const NOTHING: { readonly sets: FieldNames } = { sets: new Set() }
 
 /** Most tables name neither conditions nor attributes, and a read asks one table twice. */
 function both(some: readonly string[], others: readonly string[]): readonly string[] {

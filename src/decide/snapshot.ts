@@ -91,6 +91,12 @@ export class Snapshot {
     return fields
   }
 
+  resourceNamed(name: string): Resource {
+    const resource = this.#resources.byName.get(name)
+    if (!resource) throw new Error(`no schema declares ${name}`)
+    return resource
+  }
+
   viewOf(resource: string, view: string): ReadonlySet<string> {
     const fields = this.#policy.views.get(resource)?.get(view)
     if (!fields) throw new Error(`the policy has no view ${view} of ${resource}`)

@@ -55,8 +55,11 @@ export interface DecisionRecord {
   readonly aggregate?: readonly string[] | undefined
   /** The objects that the answer showed beside those of the request (`?expand`). */
   readonly expanded?: readonly OtherObject[] | undefined
-  /** For a delete: the objects that referred to the deleted one, and were changed or deleted with it. */
-  readonly along?: { readonly changed: readonly OtherObject[]; readonly deleted: readonly OtherObject[] } | undefined
+  /**
+   * For a delete: the objects that referred to the deleted one, and were changed or deleted with it. For a command: those
+   * that it created.
+   */
+  readonly along?: ObjectsAlong | undefined
   /** For a batch of a migration: the ids of the objects that it changed or deleted. */
   readonly migrated?: { readonly changed: readonly string[]; readonly deleted: readonly string[] } | undefined
   /** For a command: its arguments and options, as they were typed. */
@@ -90,6 +93,12 @@ export interface DecisionRecord {
   readonly erasedFacts?: string | undefined
   /** For a write, its number in the outbox, which grows in the order of the commits. */
   readonly write?: number | undefined
+}
+
+interface ObjectsAlong {
+  readonly changed: readonly OtherObject[]
+  readonly deleted: readonly OtherObject[]
+  readonly created?: readonly OtherObject[]
 }
 
 interface OtherObject {

@@ -43,7 +43,13 @@ export function mask(record: DecisionRecord, masks: Masks): DecisionRecord {
     ...(asked && { asked: asked.map((one) => maskOne(one, masks)) }),
     ...(searched && { searched: maskSearch(searched, masks) }),
     ...(expanded && { expanded: expanded.map(masked) }),
-    ...(along && { along: { changed: along.changed.map(masked), deleted: along.deleted.map(masked) } }),
+    ...(along && {
+      along: {
+        changed: along.changed.map(masked),
+        deleted: along.deleted.map(masked),
+        ...(along.created && { created: along.created.map(masked) }),
+      },
+    }),
   }
 }
 

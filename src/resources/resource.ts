@@ -75,6 +75,15 @@ export type StepValue =
   | { readonly caller: 'id' }
   | { readonly time: 'now' }
 
+/** Of a new object also: a field of the command's object, as the command leaves it. */
+export type CreatedValue = StepValue | { readonly object: string }
+
+/** An object that a command creates beside its own. */
+export interface CreateStep {
+  readonly resource: string
+  readonly set: Readonly<Record<string, CreatedValue>>
+}
+
 /** A change of one object that its file declares (`schemas/commands/`): a POST to a path of the object. */
 export interface Command {
   /** The file's, without `.json`. */
@@ -86,11 +95,12 @@ export interface Command {
   /** The values that a field may have before. */
   readonly require: Readonly<Record<string, readonly Json[]>>
   readonly set: Readonly<Record<string, StepValue>>
+  readonly creates: readonly CreateStep[]
   /** The fields that it sets whatever its input is. */
   readonly sets: FieldNames
   /** A step sets a field to the caller's id, so the caller needs one. */
   readonly namesCaller: boolean
-  /** The grant of the command's action is enough: else the caller needs the right to update the fields too. */
+  /** The grant of the command's action is enough: else the caller needs the right to each step too. */
   readonly grantsSteps: boolean
 }
 

@@ -137,9 +137,14 @@ export interface ReplayedOptions extends WriteOptions {
   readonly replay?: Replay | undefined
 }
 
+/** `along`: objects that a command creates, all with the update or none. */
+export interface UpdateOptions extends ReplayedOptions {
+  readonly along?: readonly AlongPermit[] | undefined
+}
+
 export interface DeleteOptions extends WriteOptions {
   /** Writes of objects that refer to the deleted one: all of them commit with it, or nothing does. */
-  readonly along?: readonly AlongPermit[]
+  readonly along?: readonly AlongPermit[] | undefined
 }
 
 /** An idempotency key belongs to one caller, on one route. */
@@ -189,7 +194,7 @@ export interface Store {
    */
   create(permit: Permit<'create'>, options?: ReplayedOptions): Promise<StoredObject>
   /** Durable when it returns. Throws UniqueTaken, TooManyPeople, ReplayTaken, or StaleObject when the stored version isn't the permit's. */
-  update(permit: Permit<'update'>, options?: ReplayedOptions): Promise<StoredObject>
+  update(permit: Permit<'update'>, options?: UpdateOptions): Promise<StoredObject>
   /** Durable when it returns. Throws StaleObject when a stored version isn't that of its permit. */
   delete(permit: Permit<'delete'>, options?: DeleteOptions): Promise<void>
   /** 32 random bytes, made on first use, the same for every instance that shares the database. */

@@ -3,7 +3,9 @@
  * says. No situation is the proof.
  */
 
+import { createRoute } from '../../decide/callers-and-routes.ts'
 import type { ApartGuarantee, GrantGuarantee, Guarantee, Policy } from '../../decide/policy.ts'
+import { filledFields } from '../../decide/relations/ownership.ts'
 import { endsOf, livingAt } from '../../decide/rules/rule-table.ts'
 import { isAbout } from '../../decide/rules/terms.ts'
 import type { Action, Resource, Resources } from '../../resources/resource.ts'
@@ -64,7 +66,9 @@ export class Prover {
     try {
       return guarantee.kind === 'apart' ? this.#answerApart(guarantee) : this.#answerGrants(guarantee)
     } catch (error) {
-      const isBound = [TooManyRegions, TooManyEnds, TooManyCallers].some((kind) => error instanceof kind)
+      const isBound = [TooManyRegions, TooManyEnds, TooManyCallers, CreatesUndecided].some(
+        (kind) => error instanceof kind,
+      )
       if (!isBound) throw error
       return { kind: 'undecided', cells: 0, why: (error as Error).message }
     }
@@ -118,11 +122,30 @@ export class Prover {
     const resource = this.#resources.byName.get(act.resource)
     if (!resource) throw new Error(`the guarantee names the unknown resource ${act.resource}`)
     const named = act.actions.flatMap((name) => rightsOf({ ...act, actions: [name] }, resource))
-    return [...named, ...byCommands(act, resource)].flatMap((one) => {
-      const action = resource.actions.get(one.actions[0] ?? '')
-      if (!action) return []
-      const rules = this.#rulesAbout(resource, action)
+    const all = [...named, ...byCommands(act, resource), ...this.#creating(act, resource)]
+    return all.flatMap((one) => {
+      const of = this.#resources.byName.get(one.resource)
+      const action = of?.actions.get(one.actions[0] ?? '')
+      if (!of || !action) return []
+      const rules = this.#rulesAbout(of, action)
       return [{ act: one, ...rules, statements: statementsOn(one, rules.asked) }]
+    })
+  }
+
+  /**
+   * Who may never create such an object doesn't do it by a command either whose own grant is enough. Any object counts as
+   * one that the command creates. Throws CreatesUndecided for an `apart`.
+   */
+  #creating(act: ClaimedAct, created: Resource): readonly ClaimedAct[] {
+    if (act.kind === 'always' || !act.actions.includes(createRoute(created).endpoint.action)) return []
+    const filled = filledFields(created, this.#policy.ownership.get(created.name)).map(({ field }) => field.name)
+    return this.#resources.routes.flatMap(({ command, endpoints, resource }) => {
+      const steps = command?.grantsSteps ? command.creates.filter((step) => step.resource === created.name) : []
+      const given = new Set([...filled, ...steps.flatMap(({ set }) => Object.keys(set))])
+      if (!command || steps.length === 0 || act.fields?.every((name) => !given.has(name))) return []
+      if (act.kind === 'apart') throw new CreatesUndecided(command.name, created.name)
+      const { fields: _, terms: __, ...rest } = act
+      return [{ ...rest, resource, actions: [endpoints.get('POST')?.action ?? ''] }]
     })
   }
 
@@ -195,12 +218,15 @@ export class Prover {
 
 /**
  * Who can always run a command is granted all that it sets, by the rules about its action and by those about its steps.
- * Of who can never run it, its own action is asked about alone: that can find a break that no request makes.
+ * Of who can never run it, its own action is asked about alone: that can find a break that no request makes. Throws
+ * CreatesUndecided.
  */
 function rightsOf(act: ClaimedAct, { routes, actions }: Resource): readonly ClaimedAct[] {
   const [name = ''] = act.actions
   const command = routes.find(({ endpoints }) => endpoints.get('POST')?.action === name)?.command
   if (!command || act.kind !== 'always') return [act]
+  const [created] = command.grantsSteps ? [] : command.creates
+  if (created) throw new CreatesUndecided(command.name, created.resource)
   const own = { ...act, ...(command.sets.size > 0 && { fields: act.fields ?? [...command.sets] }) }
   const also = actions.get(name)?.also
   return also ? [own, { ...own, actions: [also.name] }] : [own]
@@ -219,6 +245,12 @@ function byCommands(act: ClaimedAct, { routes }: Resource): readonly ClaimedAct[
     const fields = act.fields?.filter((name) => set.includes(name)) ?? set
     return fields.length === 0 ? [] : [{ ...act, actions: [action], fields }]
   })
+}
+
+class CreatesUndecided extends Error {
+  constructor(command: string, created: string) {
+    super(`the command \`${command}\` also creates objects of \`${created}\`, so it isn't about one object alone`)
+  }
 }
 
 class TooManyEnds extends Error {

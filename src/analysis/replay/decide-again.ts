@@ -79,9 +79,13 @@ export async function decideAgain(replayPolicy: ReplayPolicy, record: DecisionRe
       ? undefined
       : await unknownFact(policy.snapshot, request, record)
   if (unknown !== undefined) return undecidable(unknown)
+  const { command } = request.route
+  if (command && command.creates.length > 0 && !command.grantsSteps) return undecidable(CREATES)
   const again = await authorizeAgain(policy, { record, request, stage })
   return again.kind === 'refused' ? again : unlessOpen(again, record, policy)
 }
+
+const CREATES = "the record doesn't hold the facts of the objects that the command creates"
 
 function unlessOpen(again: Again, record: DecisionRecord, policy: ActivePolicy): Again {
   if (mayReadParentOtherwise(record, policy)) return undecidable(PARENTS)

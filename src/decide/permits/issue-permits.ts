@@ -22,7 +22,7 @@ import {
 import { type Refusal, refusalBy } from '../refusal.ts'
 import { type RelatedObject, relate, relateResult } from '../relations/ownership.ts'
 import { stepUp } from '../request-conditions/step-up.ts'
-import { boundsOf, brokenApart } from '../role-guarantees.ts'
+import { boundsOf, brokenApart, NO_ROLE_GUARANTEES } from '../role-guarantees.ts'
 import type { ResultNames } from '../rules/terms.ts'
 import { issuePermit, type Permit } from './permit.ts'
 
@@ -208,6 +208,19 @@ export function permitUnset(
   })
   const write = { id, version, document: Object.fromEntries(kept), evidence: NOTHING_ASKED, bounds: [] }
   return issuePermit({ kind: 'update', resource: resource.name, ...write, readSet: { lookups: [] } })
+}
+
+/** The permit for an object that a command creates whose own grant is enough (`grants: steps`), so no rule is asked. */
+export function permitByCommand(
+  resource: Resource,
+  { after, faults }: Proposal,
+  objectBytes: number,
+): Permit<'create'> | Refusal {
+  const document = documentPart(after)
+  const unfit = refuseUnfit({ objectBytes, roleGuarantees: NO_ROLE_GUARANTEES }, { faults, document })
+  if (unfit) return unfit
+  const write = { id: String(after.id), version: 0, document, evidence: NOTHING_ASKED, bounds: [] }
+  return issuePermit({ kind: 'create', resource: resource.name, ...write, readSet: { lookups: [] } })
 }
 
 const NOTHING_ASKED: Evidence = { relations: [], lines: [], fieldsRefused: [], facts: {} }

@@ -74,8 +74,11 @@ export function allReads(permits: readonly Pick<Permit<PermitKind>, 'readSet'>[]
   return { lookups: [...new Map(lookups.map((one) => [JSON.stringify(one), one])).values()], caller }
 }
 
-/** A write that comes with a delete, of an object that referred to the deleted one. */
-export type AlongPermit = Permit<'delete'> | Permit<'update'>
+/**
+ * A write that comes with another one: with a delete, of an object that referred to the deleted one; with the update of
+ * a command, of an object that the command creates.
+ */
+export type AlongPermit = Permit<'delete'> | Permit<'update'> | Permit<'create'>
 
 // The object that a permit's write leaves in the store.
 

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isObject } from '../../base/is-object.ts'
 import type { FieldFault } from '../../base/problems/problem.ts'
-import type { Command, Field, Json, Representation, Resource } from '../../resources/resource.ts'
+import type { Command, CreatedValue, Field, Json, Representation, Resource } from '../../resources/resource.ts'
 import type { Proposal } from './issue-permits.ts'
 
 /**
@@ -128,29 +128,42 @@ export function proposePatched(
   return { ...proposal(resource, { before, asked: patched, named: [...named] }), read }
 }
 
-interface CommandRequest {
-  readonly before: Representation
+export interface CommandRequest {
   readonly body: Representation
-  readonly callerId: string
+  /** Undefined without credentials: then no step needs it. */
+  readonly callerId: string | undefined
   /** As clients see it. */
   readonly time: string
 }
 
 /** POST of a command: what its steps set. A member of the input that the body lacks leaves its field as it is. */
-export function proposeCommand(resource: Resource, command: Command, request: CommandRequest): Proposal {
-  const { before } = request
-  const values = valuesOfSteps(command.set, request)
-  const read = new Set(Object.keys(command.require))
-  return proposePatched(resource, { ...before, ...values }, { before, named: new Set(Object.keys(values)), read })
+export function proposeCommand(
+  resource: Resource,
+  { set, require, creates }: Command,
+  { before, ...request }: CommandRequest & { readonly before: Representation },
+): Proposal & { readonly read: ReadonlySet<string> } {
+  const values = valuesOfSteps(set, request, before)
+  const copied = creates.flatMap((one) =>
+    Object.values(one.set).flatMap((step) => ('object' in step ? [step.object] : [])),
+  )
+  const read = new Set([...Object.keys(require), ...copied])
+  const named = new Set(Object.keys(values))
+  return { ...proposePatched(resource, { ...before, ...values }, { before, named, read }), read }
 }
 
-function valuesOfSteps(set: Command['set'], { body, callerId, time }: CommandRequest): Representation {
+/** `object`: the command's. A field that it lacks, and a member that the body lacks, give no value. */
+export function valuesOfSteps(
+  set: Readonly<Record<string, CreatedValue>>,
+  { body, callerId, time }: CommandRequest,
+  object: Representation,
+): Representation {
   return Object.fromEntries(
     Object.entries(set).flatMap(([name, step]): readonly [string, Json][] => {
       if ('value' in step) return [[name, step.value]]
       if ('time' in step) return [[name, time]]
-      if ('caller' in step) return [[name, callerId]]
-      return Object.hasOwn(body, step.input) ? [[name, body[step.input] as Json]] : []
+      if ('caller' in step) return callerId === undefined ? [] : [[name, callerId]]
+      const [from, key] = 'object' in step ? [object, step.object] : [body, step.input]
+      return Object.hasOwn(from, key) ? [[name, from[key] as Json]] : []
     }),
   )
 }

@@ -6,7 +6,7 @@ import type { Path } from '../../base/json-pointer.ts'
 import { type CommandDeclaration, declaredCommand, routeOfCommand } from '../load/make-commands.ts'
 import { declaredField } from '../load/make-fields.ts'
 import { declaredRoutes, isExternal } from '../load/make-routes.ts'
-import type { Json, StepValue } from '../resource.ts'
+import type { CreatedValue, Json } from '../resource.ts'
 import { OWN_KEYWORDS } from '../schema/own-keywords.ts'
 import { type JsonObject, partOf, type SchemaFile } from '../schema/schema-file.ts'
 import { allSubschemas, fieldSchemas } from '../schema/subschemas.ts'
@@ -31,20 +31,34 @@ export function checkCommands(
     const declared = declaredCommand(command)
     const file = files.find(({ resource }) => resource === declared.resource)
     const own = [...checkCommandRoute(command, routeOfCommand(command)), ...inputFaults(command, declared, compiler)]
-    if (!file || isExternal(file) || declared.resource === DIRECTORY)
-      return [...own, noResource(command, declared, files)]
+    if (!isStored(file)) return [...own, noResource(command, declared.resource, { files, at: ['resource'] })]
     const earlier = commands.slice(0, i).filter((one) => checkCommand(one).length === 0)
-    return [...own, ...takenAction(command, declared, file, earlier), ...stepFaults(command, declared, file, compiler)]
+    const steps = { command, declared, file, compiler }
+    return [
+      ...own,
+      ...takenAction(command, declared, file, earlier),
+      ...stepFaults(steps),
+      ...createFaults(steps, files),
+      ...unusedMembers(command, declared),
+    ]
   })
 }
 
-function noResource(command: SchemaFile, { resource }: CommandDeclaration, files: readonly SchemaFile[]): Diagnostic {
+function isStored(file: SchemaFile | undefined): file is SchemaFile {
+  return file !== undefined && !isExternal(file) && file.resource !== DIRECTORY
+}
+
+function noResource(
+  command: SchemaFile,
+  resource: string,
+  { files, at }: { readonly files: readonly SchemaFile[]; readonly at: Path },
+): Diagnostic {
   const stored = files.filter((one) => !isExternal(one)).map((one) => one.resource)
   const message =
     resource === DIRECTORY
       ? "a command can't be about `users`"
       : `no resource \`${resource}\` is stored here${didYouMean(resource, stored)}`
-  return command.fault(['resource'], 'command-resource', message)
+  return command.fault(at, 'command-resource', message)
 }
 
 /** Rules about the action must mean this command alone. */
@@ -87,32 +101,67 @@ function refusedKeywords(file: SchemaFile): readonly Diagnostic[] {
   )
 }
 
-function stepFaults(
-  command: SchemaFile,
-  { require = {}, set, input }: CommandDeclaration,
-  file: SchemaFile,
-  compiler: SchemaCompiler,
-): readonly Diagnostic[] {
+interface CheckedSteps {
+  readonly command: SchemaFile
+  readonly declared: CommandDeclaration
+  /** Of the command's resource. */
+  readonly file: SchemaFile
+  readonly compiler: SchemaCompiler
+}
+
+function stepFaults(steps: CheckedSteps): readonly Diagnostic[] {
+  const { command, declared, file, compiler } = steps
+  const { require = {}, set } = declared
   const json = file.json as JsonObject
-  const members = Object.keys(isObject(input?.properties) ? input.properties : {})
   const required = Object.entries(require).flatMap(([name, values]) => [
     ...fieldFault(command, ['require', name], json, 'read'),
     ...values.flatMap((value, i) => valueFault(command, ['require', name, i], { file, compiler, name, value })),
   ])
-  const written = Object.entries(set).flatMap(([name, step]) => [
-    ...fieldFault(command, ['set', name], json, 'write'),
+  return [...required, ...setFaults(steps, set, ['set'])]
+}
+
+/** `at`: where the command file has these values. */
+function setFaults(
+  { command, declared, file, compiler }: CheckedSteps,
+  set: Readonly<Record<string, CreatedValue>>,
+  at: Path,
+): readonly Diagnostic[] {
+  return Object.entries(set).flatMap(([name, step]) => [
+    ...fieldFault(command, [...at, name], file.json as JsonObject, 'write'),
     ...('value' in step
-      ? valueFault(command, ['set', name, 'value'], { file, compiler, name, value: step.value })
+      ? valueFault(command, [...at, name, 'value'], { file, compiler, name, value: step.value })
       : []),
-    ...memberFault(command, ['set', name], step, members),
+    ...memberFault(command, [...at, name], step, membersOf(declared)),
   ])
-  const used = new Set(Object.values(set).flatMap((step) => ('input' in step ? [step.input] : [])))
-  const unused = members
+}
+
+function createFaults(steps: CheckedSteps, files: readonly SchemaFile[]): readonly Diagnostic[] {
+  const { command, declared } = steps
+  const fields = Object.keys(fieldSchemas(steps.file.json as JsonObject))
+  return (declared.create ?? []).flatMap(({ resource, set }, i) => {
+    const file = files.find((one) => one.resource === resource)
+    if (!isStored(file)) return [noResource(command, resource, { files, at: ['create', i, 'resource'] })]
+    const copied = Object.entries(set).flatMap(([name, step]) => {
+      if (!('object' in step) || fields.includes(step.object)) return []
+      const message = `the command's resource has no field \`${step.object}\`${didYouMean(step.object, fields)}`
+      return [command.fault(['create', i, 'set', name, 'object'], 'command-field', message)]
+    })
+    return [...setFaults({ ...steps, file }, set, ['create', i, 'set']), ...copied]
+  })
+}
+
+function membersOf({ input }: CommandDeclaration): readonly string[] {
+  return Object.keys(isObject(input?.properties) ? input.properties : {})
+}
+
+function unusedMembers(command: SchemaFile, declared: CommandDeclaration): readonly Diagnostic[] {
+  const steps = [declared.set, ...(declared.create ?? []).map(({ set }) => set)].flatMap((set) => Object.values(set))
+  const used = new Set(steps.flatMap((step) => ('input' in step ? [step.input] : [])))
+  return membersOf(declared)
     .filter((name) => !used.has(name))
     .map((name) => {
       return command.faultAtKey(['input', 'properties', name], 'command-value', `no step uses the member \`${name}\``)
     })
-  return [...required, ...written, ...unused]
 }
 
 function fieldFault(command: SchemaFile, path: Path, json: JsonObject, use: 'read' | 'write'): readonly Diagnostic[] {
@@ -145,7 +194,7 @@ function valueFault(command: SchemaFile, path: Path, { file, compiler, name, val
 function memberFault(
   command: SchemaFile,
   path: Path,
-  step: StepValue,
+  step: CreatedValue,
   members: readonly string[],
 ): readonly Diagnostic[] {
   if (!('input' in step) || members.includes(step.input)) return []

@@ -1,5 +1,5 @@
 /** The routes that the files of `commands/` declare. */
-import type { Command, Json, Route, StepValue } from '../resource.ts'
+import type { Command, CreateStep, Json, Route, StepValue } from '../resource.ts'
 import type { JsonObject, SchemaFile } from '../schema/schema-file.ts'
 import { makeEndpoints, type RouteDeclaration } from './make-routes.ts'
 
@@ -14,6 +14,7 @@ export interface CommandDeclaration {
   readonly input?: JsonObject
   readonly require?: Readonly<Record<string, readonly Json[]>>
   readonly set: Readonly<Record<string, StepValue>>
+  readonly create?: readonly CreateStep[]
   readonly grants?: 'steps'
 }
 
@@ -40,6 +41,7 @@ export function makeCommandRoute(file: SchemaFile): Route {
     input,
     require = {},
     set,
+    create: creates = [],
     grants,
   } = declaredCommand(file)
   const command: Command = Object.freeze({
@@ -49,8 +51,11 @@ export function makeCommandRoute(file: SchemaFile): Route {
     ...(input === undefined ? {} : { input }),
     require,
     set,
+    creates,
     sets: new Set(Object.keys(set).filter((name) => !('input' in (set[name] as StepValue)))),
-    namesCaller: Object.values(set).some((step) => 'caller' in step),
+    namesCaller: [set, ...creates.map((one) => one.set)].some((some) =>
+      Object.values(some).some((step) => 'caller' in step),
+    ),
     grantsSteps: grants === 'steps',
   })
   return Object.freeze({

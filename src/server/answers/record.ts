@@ -182,7 +182,7 @@ export function createWrites(store: Store, state: Writable<RequestState>): Write
     create: (permit, outcome, { time, replay }) =>
       commit(outcome, (recorded) => store.create(permit, { ...recorded, time, replay })),
     update: (permit, outcome, { time, replay }) =>
-      commit(outcome, (recorded) => store.update(permit, { ...recorded, time, replay })),
+      commit(outcome, (recorded) => store.update(permit, { ...recorded, time, replay, along: outcome.along?.permits })),
     delete: (permit, outcome) =>
       commit(outcome, (recorded) => store.delete(permit, { ...recorded, along: outcome.along?.permits ?? [] })),
     record: (end) => make(end).line,

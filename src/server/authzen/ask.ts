@@ -14,6 +14,7 @@ import {
   type PartialDecision,
 } from '../../decide/grants/asserted-object.ts'
 import { actionNamed } from '../../decide/grants/trust.ts'
+import { permitCreates } from '../../decide/permits/command-creates.ts'
 import { proposeCommand, proposeNew, proposeReplacement, proposeUpdate } from '../../decide/permits/propose.ts'
 import { isRefusal, type Refusal } from '../../decide/refusal.ts'
 import { represent } from '../../resources/object.ts'
@@ -98,12 +99,43 @@ function decideAbout(
     const unstored = isRefusal(decision) && decision.check === 'missing' ? asserted() : undefined
     if (unstored) return decideAboutAsserted(pep, asked, unstored)
     const granted = isRefusal(decision) ? decision : grantedBy(pep, decision, target, evaluation)
-    return onceKnown(granted, (result) => {
+    return onceKnown(unlessCreateRefused(pep, { decision, granted }, asked), (result) => {
       if (isRefusal(result)) return refusedBy(result)
       const judged = judge(pep, result, { resource: target.resource, asked: fieldsAsked(evaluation) })
       return subject.isAsserted && judged.decision ? unlessLacking(pep, asked, judged) : judged
     })
   })
+}
+
+interface GrantedSoFar {
+  readonly decision: Decision | Refusal
+  readonly granted: GrantedFields | Refusal | Promise<GrantedFields | Refusal>
+}
+
+/** A command also needs the right to what it creates. */
+function unlessCreateRefused(
+  pep: Evaluating,
+  { decision, granted }: GrantedSoFar,
+  asked: AskedEvaluation,
+): GrantedSoFar['granted'] {
+  const { command } = asked.target.route
+  if (!command || command.creates.length === 0 || decision.kind !== 'update') return granted
+  return onceKnown(granted, async (result) => {
+    if (isRefusal(result)) return result
+    const by = requestOfCommand(pep, asked.evaluation)
+    const { after } = proposeCommand(asked.target.resource, command, { ...by, before: represent(decision.object) })
+    const run = { ...by, command, after, newId: uuidv7 }
+    const found = await pep.ask(permitCreates(questionOf(pep, asked), pep.policy.snapshot, run))
+    if (!('refusal' in found)) return result
+    const { refusal } = found
+    // Without the input, the new object may lack fields.
+    const isOfBody = asked.evaluation.action.properties?.body === undefined && refusal.check === 'schema'
+    return isOfBody ? result : { ...refusal, evidence: result.evidence }
+  })
+}
+
+function requestOfCommand({ now }: Deciding, { action, subject }: AskedAbout) {
+  return { body: action.properties?.body ?? {}, callerId: subject.id, time: textOfTime(new Date(now)) }
 }
 
 /** An attribute that the service didn't assert of the subject may be what a deny asks for. */
@@ -353,21 +385,16 @@ async function grantedToUpdate(
 
 /** What the POST would do. Without a body, it is asked without the fields that the input would set. */
 async function grantedToRun(
-  { ask, now }: Deciding,
+  pep: Deciding,
   decision: UpdateDecision,
   { resource, route: { command } }: AskedRoute,
-  { action, subject }: AskedAbout,
+  evaluation: AskedAbout,
 ): Promise<GrantedFields | Refusal> {
   if (!command) throw new Error('a command is asked about')
-  const { body } = action.properties ?? {}
-  const by = {
-    before: represent(decision.object),
-    body: body ?? {},
-    callerId: subject.id,
-    time: textOfTime(new Date(now)),
-  }
+  const by = { ...requestOfCommand(pep, evaluation), before: represent(decision.object) }
   const proposal = proposeCommand(resource, command, by)
-  const permitted = await ask(decision.permit({ ...proposal, faults: body ? proposal.faults : () => [] }))
+  const faults = evaluation.action.properties?.body ? proposal.faults : () => []
+  const permitted = await pep.ask(decision.permit({ ...proposal, faults }))
   if (isRefusal(permitted)) return permitted
   const fields = writableOf(resource).intersection(decision.writable)
   return { kind: 'granted', fields, all: NO_FIELDS, evidence: permitted.evidence }

@@ -31,6 +31,8 @@ export async function peopleAlike(
   const { action, resource } = search
   const target = routeAsked(pep.resources, resource.type, actionNamed(pep.trust, resource.type, action.name))
   if ('reason' in target || target.resource.external || target.endpoint.operation === 'create') return undefined
+  // What it creates is decided by rules about other resources, which aren't compared here.
+  if (target.route.command?.creates.length) return undefined
   const stored = action.properties?.body ? undefined : await pep.facts.object(resource.type, resource.id)
   if (!stored) return undefined
   const alike = await callersAlike({

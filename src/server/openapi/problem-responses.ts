@@ -8,7 +8,7 @@ import { FILTER_PATH } from '../../resources/built-in/access.ts'
 import { BATCHES } from '../../resources/built-in/batch.ts'
 import { POLICY_PATH } from '../../resources/built-in/policy-questions.ts'
 import { referringTo } from '../../resources/references.ts'
-import type { Operation, Resources } from '../../resources/resource.ts'
+import type { Operation, Resource, Resources } from '../../resources/resource.ts'
 import { parameterOf } from '../../resources/routing/path-parameter.ts'
 import { type Components, type Part, pascal } from './components.ts'
 import { type HeaderName, type Headers, headersPart, joinHeaders } from './headers.ts'
@@ -277,9 +277,22 @@ function problemsOfBatches(possible: Possible): readonly ProblemCode[] {
   ]
 }
 
-/** What else keeps an object from being written. */
+/** What else keeps an object, and those that a command creates, from being written. */
 function problemsOfWrites(
-  { endpoint: { operation }, resource }: RouteMethod,
+  { route: { command }, endpoint: { operation }, resource }: RouteMethod,
+  possible: Pick<Possible, 'snapshot' | 'resources'>,
+): readonly ProblemCode[] {
+  const steps = operation === 'update' ? (command?.creates ?? []) : []
+  const created = steps.flatMap((step) => possible.resources.byName.get(step.resource) ?? [])
+  return [
+    ...problemsOfWrite(operation, resource, possible),
+    ...created.flatMap((one) => problemsOfWrite('create', one, possible)),
+  ]
+}
+
+function problemsOfWrite(
+  operation: Operation,
+  resource: Resource,
   { snapshot, resources }: Pick<Possible, 'snapshot' | 'resources'>,
 ): readonly ProblemCode[] {
   if (operation === 'delete') return referringTo(resources, resource.name).length > 0 ? ['referenced'] : []

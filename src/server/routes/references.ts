@@ -20,26 +20,27 @@ import type { HandledRequest, Services, WrittenAlong } from './handler.ts'
 /** Objects that one delete may change or delete beside its own. */
 const MOST_ALONG = 1000
 
-/** The permit, which rests on the objects that the write refers to. Throws Problem reference-missing. */
+/** The permit, which rests on the objects that the write refers to. Throws Problem reference-missing. `at`: of the fields. */
 export async function withReferences<P extends Permit<'create'> | Permit<'update'>>(
   services: Services,
   request: HandledRequest,
   permit: P,
   before?: WrittenReferences['before'],
+  at = '',
 ): Promise<P> {
   const { resource, resources, asked, snapshot, ask } = request
   const found = await ask(referencesAsked(asked(), snapshot, { resource, resources, permit, before }))
   const missing: string[] = []
   for (const { field, lookup } of found) if (!lookup || !(await holds(services, request, lookup))) missing.push(field)
-  if (missing.length > 0) throw referenceMissing(missing)
+  if (missing.length > 0) throw referenceMissing(missing, at)
   return found.reduce((one, { lookup, caller }) => {
     return lookup ? restingOn(one, { lookups: [{ lookup, holds: true }], caller }) : one
   }, permit)
 }
 
-function referenceMissing(fields: readonly string[]): Problem {
+function referenceMissing(fields: readonly string[], at: string): Problem {
   const detail = 'names no object that this caller may read'
-  const errors = fields.map((field) => ({ pointer: pointerOfPath([field]), detail, code: 'reference' }))
+  const errors = fields.map((field) => ({ pointer: `${at}${pointerOfPath([field])}`, detail, code: 'reference' }))
   return new Problem('reference-missing', 'The fields in `errors` name objects that there are not; correct them.', {
     errors,
   })

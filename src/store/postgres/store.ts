@@ -3,6 +3,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Lookup } from '../../decide/conditions/condition.ts'
 import {
+  type AlongPermit,
   allReads,
   createdObject,
   type Permit,
@@ -21,10 +22,10 @@ import type {
   ListedObject,
   ObjectQuery,
   ReadBy,
-  Replay,
   ReplayedOptions,
   ReplayKey,
   Store,
+  UpdateOptions,
   WriteOptions,
 } from '../contract.ts'
 import { DamagedObject, ReadTooLong, ReplayTaken, StaleObject, UniqueTaken } from '../errors.ts'
@@ -245,13 +246,14 @@ export class PostgresStore implements Store {
     throw allowed && taken !== null ? new UniqueTaken(taken) : new StaleObject()
   }
 
-  async update(permit: Permit<'update'>, options: ReplayedOptions = {}): Promise<StoredObject> {
+  async update(permit: Permit<'update'>, options: UpdateOptions = {}): Promise<StoredObject> {
     const { objects } = tableOf(this.#engine, permit.resource)
     const updatedAt = this.#timeOf(options)
-    const { replay } = options
+    const { replay, along = [] } = options
     const updating = () => objects.update({ ...permit, updatedAt }, this.#beside(permit, options))
-    const written = replay
-      ? this.#inTransaction(objects, permit, () => this.#updateKept(permit, { updating, replay, updatedAt }))
+    const isLarger = replay !== undefined || along.length > 0
+    const written = isLarger
+      ? this.#inTransaction(objects, permit, () => this.#updateWith(permit, updating, { ...options, time: updatedAt }))
       : this.#write(objects, permit, () => single(updating()))
     const [row] = await written.catch(async (error: unknown) => {
       throw error instanceof UniqueTaken ? await this.#firstTaken(permit, error) : error
@@ -260,12 +262,19 @@ export class PostgresStore implements Store {
     return updatedObject(permit, { createdAt: String(row[0]) }, updatedAt)
   }
 
-  *#updateKept(permit: Permit<'update'>, { updating, replay, updatedAt }: KeptUpdate): Work<readonly Row[]> {
+  /** All permits are asked first: one write may change what another one rests on. */
+  *#updateWith(
+    permit: Permit<'update'>,
+    updating: () => Statement,
+    { replay, along = [], time, ...options }: UpdateOptions & { readonly time: string },
+  ): Work<readonly Row[]> {
+    if (along.length > 0) yield* this.#refuseChanged(allReads([permit, ...along]))
     const rows = yield updating()
     const [row] = rows
     if (!row) throw new StaleObject()
-    const object = updatedObject(permit, { createdAt: String(row[0]) }, updatedAt)
-    yield* keepReplay(DIALECT, replay, object, this.#engine.now().getTime())
+    const object = updatedObject(permit, { createdAt: String(row[0]) }, time)
+    if (replay) yield* keepReplay(DIALECT, replay, object, this.#engine.now().getTime())
+    if (along.length > 0) yield* this.#writeAlong(along, { ...options, time })
     return rows
   }
 
@@ -282,18 +291,21 @@ export class PostgresStore implements Store {
   #deleteAlong(permit: Permit<'delete'>, options: DeleteOptions, deleting: () => Statement): Promise<void> {
     const { along = [] } = options
     const { writer } = this.#engine.connections
-    const objectsOf = (resource: string) => tableOf(this.#engine, resource).objects
-    const parts = { dialect: DIALECT, objectsOf, time: this.#timeOf(options) }
     const refuseChanged = () => this.#refuseChanged(allReads([permit, ...along]))
-    const keeps = along.some(({ resource }) => objectsOf(resource).keepsChanges)
-    const told = sql(`select set_config('${WRITE_SETTING}', $1, true)`, this.#writeTold(options))
+    const others = () => this.#writeAlong(along, options)
     const work = function* (): Work<void> {
       yield* refuseChanged()
-      if (keeps) yield told
-      yield* writeAlong(along, parts)
+      yield* others()
       if ((yield deleting()).length === 0) throw new StaleObject()
     }
     return answering(() => writer.transaction((ask) => done(work(), ask)))
+  }
+
+  *#writeAlong(along: readonly AlongPermit[], options: WriteOptions): Work<void> {
+    const objectsOf = (resource: string) => tableOf(this.#engine, resource).objects
+    const keeps = along.some(({ resource }) => objectsOf(resource).keepsChanges)
+    if (keeps) yield sql(`select set_config('${WRITE_SETTING}', $1, true)`, this.#writeTold(options))
+    yield* writeAlong(along, { dialect: DIALECT, objectsOf, time: this.#timeOf(options) })
   }
 
   *#refuseChanged(reads: ReadSet | undefined): Work<void> {
@@ -362,7 +374,7 @@ export class PostgresStore implements Store {
     return answering(() => objects.writing(() => writer.transaction((ask) => done(counted(), ask))))
   }
 
-  #beside({ readSet, resource }: Permit<PermitKind>, options: DeleteOptions): Beside {
+  #beside({ readSet, resource }: Permit<PermitKind>, options: UpdateOptions): Beside {
     const { record, along } = options
     const write = tableOf(this.#engine, resource).objects.keepsChanges ? this.#writeTold(options) : undefined
     // What comes along has been written by then, and perhaps was what the permit rests on: it was asked before.
@@ -398,12 +410,6 @@ export class PostgresStore implements Store {
 
 function* rowsOf(statement: Statement): Work<readonly Row[]> {
   return yield statement
-}
-
-interface KeptUpdate {
-  readonly updating: () => Statement
-  readonly replay: Replay
-  readonly updatedAt: string
 }
 
 interface Creating {

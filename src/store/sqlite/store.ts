@@ -2,6 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Lookup } from '../../decide/conditions/condition.ts'
 import {
+  type AlongPermit,
   allReads,
   createdObject,
   type Permit,
@@ -23,6 +24,7 @@ import type {
   ReplayedOptions,
   ReplayKey,
   Store,
+  UpdateOptions,
   WriteOptions,
 } from '../contract.ts'
 import { StaleObject } from '../errors.ts'
@@ -164,9 +166,10 @@ export class SqliteStore implements Store {
     return createdObject(permit, time)
   }
 
-  async update(permit: Permit<'update'>, options: ReplayedOptions = {}): Promise<StoredObject> {
+  async update(permit: Permit<'update'>, options: UpdateOptions = {}): Promise<StoredObject> {
     const { time, ...timed } = this.#timed(permit, options)
-    const createdAt = await this.#writes.update(withoutEvidence(permit), { ...timed, time })
+    const along = options.along?.map(withoutEvidence)
+    const createdAt = await this.#writes.update(withoutEvidence(permit), { ...timed, time, along })
     return updatedObject(permit, { createdAt }, time)
   }
 
@@ -242,7 +245,7 @@ export class ObjectWrites {
   }
 
   /** The time of the object's creation. */
-  update(permit: Permit<'update'>, options: TimedWrite<ReplayedOptions>): Promise<string> {
+  update(permit: Permit<'update'>, options: TimedWrite<UpdateOptions>): Promise<string> {
     return this.#write(permit, options, this.#change(permit, options))
   }
 
@@ -281,23 +284,27 @@ export class ObjectWrites {
     if (replay) yield* keepReplay(DIALECT, replay, created, this.#engine.now().getTime())
   }
 
-  *#change(permit: Permit<'update'>, { time, replay }: TimedWrite<ReplayedOptions>): Work<string> {
+  *#change(permit: Permit<'update'>, { time, replay, along = [] }: TimedWrite<UpdateOptions>): Work<string> {
     const { resource, id, version, document } = permit
+    // Asked before anything is written: one write may change what another one rests on.
+    if (along.length > 0) yield* this.#refuseChanged(allReads(along))
     const createdAt = yield* tableOf(this.#engine, resource).update({ id, version, updatedAt: time, document })
     if (replay) {
       const now = this.#engine.now().getTime()
       yield* keepReplay(DIALECT, replay, updatedObject(permit, { createdAt }, time), now)
     }
+    if (along.length > 0) yield* this.#writeAlong(along, time)
     return createdAt
   }
 
   *#remove({ resource, id, version }: Permit<'delete'>, { along = [], time }: TimedWrite<DeleteOptions>): Work<void> {
-    const reads = allReads(along)
-    if (!reads) throw new StaleObject()
-    yield* this.#refuseChanged(reads)
-    const objectsOf = (name: string) => tableOf(this.#engine, name)
-    if (along.length > 0) yield* writeAlong(along, { dialect: DIALECT, objectsOf, time })
+    yield* this.#refuseChanged(allReads(along))
+    if (along.length > 0) yield* this.#writeAlong(along, time)
     yield* tableOf(this.#engine, resource).delete(id, version)
+  }
+
+  #writeAlong(along: readonly AlongPermit[], time: string): Work<void> {
+    return writeAlong(along, { dialect: DIALECT, objectsOf: (name) => tableOf(this.#engine, name), time })
   }
 
   /** The change runs at most once. */
@@ -322,7 +329,9 @@ export class ObjectWrites {
   }
 
   /** Sees the writes that were made before in the same group. */
-  *#refuseChanged({ lookups, caller }: ReadSet): Work<void> {
+  *#refuseChanged(reads: ReadSet | undefined): Work<void> {
+    if (!reads) throw new StaleObject()
+    const { lookups, caller } = reads
     const engine = this.#engine
     const users = engine.tables.get(USERS)
     // Without users records, every caller is as before.

@@ -145,7 +145,7 @@ interface Asking extends WhoQuestion {
   readonly snapshot: DirectPolicy
   readonly object: StoredObject | undefined
   readonly alike: CallersAlike
-  /** Values of the caller may fill fields, or the object is the caller's own: then nobody is like another. */
+  /** Values of the caller may fill fields, also of what a command creates, or the object is the caller's own: then nobody is like another. */
   readonly isOwn: boolean
   readonly people: ReadonlyMap<string, WhoCaller>
   readonly records: ReadonlyMap<string, StoredObject>
@@ -208,7 +208,7 @@ async function prepare(question: WhoQuestion): Promise<Asking> {
     snapshot,
     object,
     alike,
-    isOwn: fills || route.kind === 'caller',
+    isOwn: fills || route.kind === 'caller' || (route.command?.creates.length ?? 0) > 0,
     people: new Map(callers.map((one) => [one.caller.id, one])),
     records: readsRecords ? await recordsIn(opened.store) : new Map(),
     known: new Map(),

@@ -117,7 +117,7 @@ class DecisionTally implements DecidedAll {
       else this.same += 1
     }
     if (searched) this.leave(SEARCHES)
-    const others = [...expanded, ...(along?.changed ?? []), ...(along?.deleted ?? [])]
+    const others = [...expanded, ...(along?.changed ?? []), ...(along?.deleted ?? []), ...(along?.created ?? [])]
     this.beside += others.length + (parent ? 1 : 0)
   }
 

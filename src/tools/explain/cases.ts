@@ -335,8 +335,14 @@ function namesObject({ route, endpoint }: HypotheticalRequest): boolean {
 
 function notesOf(request: HypotheticalRequest, known: KnownObject): readonly string[] {
   const { parent } = request.route
+  const creates = new Set(request.route.command?.creates.map(({ resource }) => resource))
+  const created = request.route.command?.grantsSteps
+    ? []
+    : [...creates].map(
+        (name) => `it also creates an object of ${quote(name)}, which is decided as its own POST: explain that too`,
+      )
   const found = parent ? [`whoever may not read the object of \`${parent.resource}\` in the path gets 404`] : []
-  return [...found, ...ownerNotes(request, known)]
+  return [...found, ...created, ...ownerNotes(request, known)]
 }
 
 function ownerNotes({ endpoint, parsed, resource }: HypotheticalRequest, known: KnownObject): readonly string[] {

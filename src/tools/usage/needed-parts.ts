@@ -6,12 +6,13 @@ import { LRUCache } from 'lru-cache'
 import { compare } from '../../analysis/replay/compare.ts'
 import { decideAgain, type ReplayPolicy } from '../../analysis/replay/decide-again.ts'
 import { EqualDecisions } from '../../analysis/replay/equal-decisions.ts'
+import { createRoute } from '../../decide/callers-and-routes.ts'
 import { directPolicy } from '../../decide/grants/direct.ts'
 import { performs } from '../../decide/rules/terms.ts'
 import { type DecisionRecord, MASKED } from '../../decision-log/decision-record.ts'
 import type { ActivePolicy } from '../../policy/live/active-policy.ts'
 import { type Revision, revisionOf } from '../../policy/policy-files.ts'
-import type { Resource, Resources } from '../../resources/resource.ts'
+import type { Command, Resource, Resources } from '../../resources/resource.ts'
 import type { LoadedPolicy } from '../load-policy.ts'
 import { recordUnder } from '../replay/replay.ts'
 import { concerns, type PolicyPart, withoutPart } from './parts.ts'
@@ -145,12 +146,26 @@ export class NeededParts {
     const { subject, roles = [], rolesLost, authentication, action = '', facts } = record
     const { also } = resource.actions.get(action) ?? {}
     const actions = facts?.where ? [action] : [action, 'read', ...(also ? [also.name] : [])]
-    const parts = this.#partsAbout(resource).filter((part) => actions.some((one) => performing(part, one)))
+    const { command } = resource.routes.find(({ path }) => path === record.route) ?? {}
+    const parts = [
+      ...this.#partsAbout(resource).filter((part) => actions.some((one) => performing(part, one))),
+      ...this.#partsOfCreates(command),
+    ]
     if (subject === MASKED || roles.includes(MASKED)) return parts
     const caller =
       authentication === 'anonymous' ? undefined : { id: subject ?? '', roles, recordRoles: rolesLost, claims: {} }
     const { names } = this.#without(undefined, resource).policyAt(0).snapshot.subjectOf(caller)
     return parts.filter((part) => part.kind === 'field' || names.includes(part.of.subject))
+  }
+
+  /** Each object that a command creates is decided as its own POST. */
+  #partsOfCreates(command: Command | undefined): readonly PolicyPart[] {
+    if (!command || command.grantsSteps) return []
+    const created = command.creates.flatMap((step) => this.#resources.byName.get(step.resource) ?? [])
+    return [...new Set(created)].flatMap((resource) => {
+      const { endpoint } = createRoute(resource)
+      return this.#partsAbout(resource).filter((part) => performing(part, endpoint.action))
+    })
   }
 
   #partsAbout(resource: Resource): readonly PolicyPart[] {

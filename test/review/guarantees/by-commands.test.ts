@@ -15,12 +15,25 @@ function answerTo(
 ) {
   const declared = JSON.parse(COMMANDING['schemas/commands/hold.json'] ?? '')
   const { grants: _, ...without } = declared
-  const files = {
-    ...COMMANDING,
+  return answerIn({
+    ...needingRights('log', 'leak'),
     'schemas/commands/hold.json': JSON.stringify({ ...without, ...hold }),
     'policies/policy.csv': rules,
     'policies/guarantees.yaml': guarantee,
-  }
+  })
+}
+
+/** Without `grants: steps` in these commands. */
+function needingRights(...names: readonly string[]): Readonly<Record<string, string>> {
+  const changed = names.map((name) => {
+    const file = `schemas/commands/${name}.json`
+    const { grants: _, ...rest } = JSON.parse(COMMANDING[file] ?? '')
+    return [file, JSON.stringify(rest)] as const
+  })
+  return { ...COMMANDING, ...Object.fromEntries(changed) }
+}
+
+function answerIn(files: Readonly<Record<string, string>>) {
   const { resources } = shipped(files)
   const policy = parsePolicy(policyFiles(files), resources)
   const [first] = policy.guarantees
@@ -74,5 +87,33 @@ describe('a guarantee about updates of a field', () => {
     const set = { note: { value: 'held' } }
     expect(answerTo(apart('auditor'), { set, grants: 'steps' }).kind).to.equal('broken')
     expect(answerTo(apart('auditor'), { set }).kind).to.equal('proven')
+  })
+})
+
+describe('a guarantee about who creates objects', () => {
+  const never = (more: string) => `- name: kept\n  never: { resource: events, actions: [create], ${more} }\n`
+  const answerFor = (guarantee: string, ...needing: readonly string[]) =>
+    answerIn({ ...needingRights('leak', ...needing), 'policies/guarantees.yaml': guarantee })
+
+  it('is broken by the grant of a command with `grants: steps` that creates one', () => {
+    const answer = answerFor(never('subjects: [auditor]'))
+    expect(answer.kind).to.equal('broken')
+    const [first] = answer.kind === 'broken' ? [...answer.breaks().take(1)] : []
+    expect(first?.acts[0].action.name).to.equal('log')
+    expect(answerFor(never('subjects: [auditor], fields: [what]')).kind).to.equal('broken')
+  })
+
+  it('is proven where the command needs the right to create it, or gives no field of the guarantee', () => {
+    expect(answerFor(never('subjects: [auditor]'), 'log').kind).to.equal('proven')
+    expect(answerFor(never('subjects: [auditor], fields: [number]')).kind).to.equal('proven')
+  })
+
+  it('is undecided for two acts of one caller, and for who can always run a command that creates', () => {
+    const acts = '[{ resource: events, actions: [create] }, { resource: events, actions: [read] }]'
+    const apart = answerFor(`- name: kept\n  apart: ${acts}\n`)
+    expect(apart).to.include({ kind: 'undecided' })
+    expect('why' in apart && apart.why).to.include('the command `log` also creates objects of `events`')
+    const always = '- name: kept\n  always: { subjects: [admin], resource: jobs, actions: [hand-over] }\n'
+    expect(answerFor(always).kind).to.equal('undecided')
   })
 })

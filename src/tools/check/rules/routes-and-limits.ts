@@ -46,14 +46,16 @@ export const ROUTES_AND_LIMITS: readonly PolicyCheck[] = [
   }),
   check({
     code: 'command-grants',
-    meaning: 'A command sets fields without the right to update them (`grants: steps`)',
+    meaning: 'A command sets fields, or creates objects, without the right to (`grants: steps`)',
     fix: 'Take `grants` out, or suppress it',
     find: ({ files, resources }) =>
       storedResources(resources).flatMap(({ name, routes }) =>
         routes.flatMap(({ command }) => {
           if (!command?.grantsSteps) return []
           const fields = namesText(Object.keys(command.set))
-          const message = `whoever may run \`${command.name}\` sets ${fields} of \`${name}\`, whatever rules about \`update\` say`
+          const made = command.creates.map(({ resource }) => resource)
+          const creates = made.length > 0 ? `, and creates objects of ${namesText(made)}` : ''
+          const message = `whoever may run \`${command.name}\` sets ${fields} of \`${name}\`${creates}, whatever rules about ${made.length > 0 ? '`update` and `create`' : '`update`'} say`
           const hint = `take \`grants\` out of \`commands/${command.name}.json\`, or suppress the warning and say why`
           return [{ at: { file: files['policy.csv'].name, line: 1, column: 1 }, message, hint }]
         }),

@@ -17,6 +17,7 @@ import {
   type ObjectQuery,
   type SortValue,
   type Store,
+  type UpdateOptions,
   type WriteOptions,
 } from '../../../store/contract.ts'
 import { togetherName, UniqueTaken } from '../../../store/errors.ts'
@@ -108,14 +109,15 @@ export class MemoryStore implements Store {
     return this.#write(permit, options)
   }
 
-  update(permit: Permit<'update'>, options?: WriteOptions): Promise<StoredObject> {
+  async update(permit: Permit<'update'>, { along = [], ...options }: UpdateOptions = {}): Promise<StoredObject> {
+    for (const one of along) if (one.kind === 'create') await this.create(one, options)
     return this.#write(permit, options)
   }
 
   async delete({ resource, id }: Permit<'delete'>, { along = [], time }: DeleteOptions = {}): Promise<void> {
     for (const one of along) {
       if (one.kind === 'delete') await this.delete(one)
-      else await this.update(one, time === undefined ? {} : { time })
+      else if (one.kind === 'update') await this.update(one, time === undefined ? {} : { time })
     }
     const others = [...(this.objects.get(resource) ?? [])].filter(([other]) => other !== id)
     this.objects = new Map(this.objects).set(resource, new Map(others))
