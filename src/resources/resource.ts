@@ -127,6 +127,8 @@ export interface Route {
   readonly exchange?: RouteExchange
   /** The route is this command. */
   readonly command?: Command
+  /** A GET shows the former versions of the object, of this time. */
+  readonly history?: { readonly keepMs: number }
   /** Who asks at a built-in route for forward auth. */
   readonly gateway?: Gateway
 }

@@ -214,6 +214,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       store,
       services: {
         store,
+        changes: opened.changes,
         unread,
         inFlight: new InFlight(),
         now,

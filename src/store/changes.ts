@@ -39,6 +39,8 @@ export interface ChangesAfter {
   readonly since: ReadonlyMap<string, number>
 }
 
+export type ChangedObject = Pick<ObjectChange, 'resource' | 'id'>
+
 /** Every method throws StoreUnavailable. */
 export interface ObjectChanges {
   /** The number of the last change; a reader that begins now asks for those after it. */
@@ -50,6 +52,16 @@ export interface ObjectChanges {
    * one call. Ends with the returned function.
    */
   onChange(listener: () => void): () => void
+  /**
+   * What was written of one object since it was last created: the newest first, before this number if it is given, and
+   * after this time.
+   */
+  of(
+    object: ChangedObject,
+    page: { readonly before?: number; readonly since: string; readonly limit: number },
+  ): Promise<readonly ObjectChange[]>
+  /** The first of these changes after the time. Times: RFC 3339, UTC, milliseconds. */
+  firstAfter(object: ChangedObject, time: string): Promise<ObjectChange | undefined>
   /** Deletes what is older than its resource keeps it, in small pieces. */
   expire(): Promise<void>
 }

@@ -15,7 +15,7 @@ function notesWith(route: object): string {
 function withReference(): string {
   const orders = JSON.parse(read('schemas/orders.json'))
   const customerId = { ...orders.properties.customerId, 'x-reference': { resource: 'users' } }
-  return json({ ...orders, properties: { ...orders.properties, customerId } })
+  return json({ ...orders, 'x-history': { keep: '1y' }, properties: { ...orders.properties, customerId } })
 }
 
 /** The codes of all problems that operations can answer with. */

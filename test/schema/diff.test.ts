@@ -253,9 +253,30 @@ describe('sallyport schema diff', () => {
     for (const { code } of await changes()) found.add(code)
     expect(CHANGE_CODES.map(({ code }) => code).filter((code) => !found.has(code))).to.deep.equal([
       'resource-added',
-      // Told in a test of its own.
+      // Told in tests of their own.
       'command-changed',
+      'history-changed',
     ])
+  })
+
+  it('tells of a history that is new, kept for another time, or gone', async () => {
+    const keeping = (keep: string) =>
+      edit((schema) => {
+        Object.assign(schema, { 'x-history': { keep } })
+      })
+    await keeping('90d')
+    expect((await diff()).stdout).to.include('+ orders: the path /api/orders/{id}/history is new [route-added]')
+    const before = await mkdtemp(join(tmpdir(), 'sallyport-schemas-'))
+    await cp(folder, before, { recursive: true })
+    await keeping('30d')
+    const told = async (old: string, next: string) => (await schemaCommandRun('diff', old, next)).stdout
+    const kept = 'orders: versions at /api/orders/{id}/history are kept for'
+    expect(await told(before, folder)).to.include(`! ${kept} 90d -> 30d [history-changed]`)
+    expect(await told(folder, before)).to.include(`+ ${kept} 30d -> 90d [history-changed]`)
+    expect(await told(folder, SCHEMAS)).to.include(
+      '! orders: the path /api/orders/{id}/history is gone [route-removed]',
+    )
+    await removeFolder(before)
   })
 
   it('names a removed resource for clients, data and policies', async () => {

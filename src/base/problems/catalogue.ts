@@ -34,6 +34,7 @@ export const CATALOGUE = {
   'too-many-with-role': { status: 403, title: 'Too many people would have the role', stage: 'after' },
   'route-not-found': { status: 404, title: 'No such path', stage: 'before' },
   'object-not-found': { status: 404, title: 'No such object', stage: 'policy' },
+  'version-not-found': { status: 404, title: 'No version of this time is kept', stage: 'after' },
   'session-not-found': { status: 404, title: 'There is no session to end', stage: 'after' },
   'sign-in-elsewhere': { status: 404, title: 'This server does not sign users in', stage: 'after' },
   'method-not-allowed': { status: 405, title: 'The method is not accepted here', stage: 'before' },

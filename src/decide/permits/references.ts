@@ -73,8 +73,8 @@ export function objectRoute(resource: Resource, operation: ObjectOperation, now:
 /** Undefined if no route of the resource is for this, or none any more. `now`: milliseconds since the epoch. */
 export function servedRoute({ routes, canonicalItemPath }: Resource, operation: ObjectOperation, now: number) {
   const canonical = routes.filter(({ path }) => path === canonicalItemPath)
-  const served = [...canonical, ...routes].filter(({ kind, redirect, lifecycle }) => {
-    return kind === 'item' && !redirect && now < (lifecycle?.sunsetAt ?? Number.POSITIVE_INFINITY)
+  const served = [...canonical, ...routes].filter(({ kind, redirect, lifecycle, history }) => {
+    return kind === 'item' && !redirect && !history && now < (lifecycle?.sunsetAt ?? Number.POSITIVE_INFINITY)
   })
   const asked = served.flatMap((route) => [...route.endpoints.values()].map((endpoint) => ({ route, endpoint })))
   return asked.find(({ endpoint }) => endpoint.operation === operation)

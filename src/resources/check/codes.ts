@@ -62,6 +62,7 @@ export const SCHEMA_CODES = {
   'route-lifecycle': 'write the dates in order, and another path as the successor',
   'route-precondition': 'remove it, or write it at the route that serves PUT, PATCH or DELETE',
   'route-clash': 'change one of the two paths',
+  'history-invalid': 'write `"x-history": { "keep": "2y" }`, see docs/history.md',
   'command-invalid': 'see docs/commands.md, "The file"',
   'command-resource': 'name a resource of these schemas that is stored here, other than `users`',
   'command-field': 'name a field of the resource that clients may write, or that the command may look at',

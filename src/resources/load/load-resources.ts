@@ -19,6 +19,7 @@ import { faultAt, type JsonObject, parseSchemaFile, type SchemaFile, type Source
 import { createSchemaCompiler, type SchemaCompiler } from '../validate/compile-schema.ts'
 import { declaredCommand, makeCommandRoute, routeOfCommand } from './make-commands.ts'
 import { makeFields, referencesIn, uniqueTogetherIn } from './make-fields.ts'
+import { checkHistory, historyRouteOf, makeHistory } from './make-history.ts'
 import { canonicalItemPath, declaredActions, isExternal, makeActions, makeRoutes } from './make-routes.ts'
 
 /** The resources of all `*.json` files of a directory, and the built-in ones. Throws FileError. */
@@ -94,12 +95,16 @@ function routeFaults(files: readonly SchemaFile[], commands: readonly SchemaFile
     ...invalid,
     ...readable.flatMap(checkRoutes),
     ...readable.flatMap(checkExternal),
-    ...checkClashes(
-      readable,
-      commands.flatMap((file) =>
+    ...readable.flatMap(checkHistory),
+    ...checkClashes(readable, [
+      ...commands.flatMap((file) =>
         checkCommand(file).length === 0 ? [{ file, route: routeOfCommand(file), at: [] }] : [],
       ),
-    ),
+      ...readable.flatMap((file) => {
+        const route = historyRouteOf(file)
+        return route ? [{ file, route, at: ['x-history'] }] : []
+      }),
+    ]),
     ...checkReferredResources(readable),
     ...checkParents(readable),
   ]
@@ -110,7 +115,12 @@ function makeResource(file: SchemaFile, commands: readonly SchemaFile[], compile
   const fields = makeFields(file.json as JsonObject)
   const declared = referencesIn(fields)
   const own = commands.filter((one) => declaredCommand(one).resource === file.resource)
-  const routes = Object.freeze([...makeRoutes(file, declared.references ?? []), ...own.map(makeCommandRoute)])
+  const history = makeHistory(file)
+  const routes = Object.freeze([
+    ...makeRoutes(file, declared.references ?? []),
+    ...own.map(makeCommandRoute),
+    ...history.routes,
+  ])
   const canonical = external ? undefined : canonicalItemPath(routes)
   return Object.freeze({
     name: file.resource,
@@ -121,6 +131,7 @@ function makeResource(file: SchemaFile, commands: readonly SchemaFile[], compile
     ...declared,
     ...uniqueTogetherIn(file.json as JsonObject),
     routes,
+    ...(history.changes && { changes: history.changes }),
     actions: makeActions(routes, declaredActions(file)),
     ...(canonical === undefined ? {} : { canonicalItemPath: canonical }),
     validate: external ? compiler.attributesValidatorOf(file) : compiler.validatorOf(file),

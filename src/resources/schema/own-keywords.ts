@@ -15,6 +15,7 @@ const isFlag = (value: Json) => typeof value === 'boolean'
 export const OWN_KEYWORDS: Readonly<Record<string, OwnKeyword>> = {
   'x-resource': { on: ['file'], published: false },
   'x-index': { on: ['field'], takes: isFlag, published: false },
+  'x-history': { on: ['file'], published: false },
   'x-unique': { on: ['file', 'field'], takes: isFlag, published: false },
   'x-reference': { on: ['field'], published: false },
 }

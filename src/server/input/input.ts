@@ -9,6 +9,7 @@ export type Input = Content & { readonly preconditions: Preconditions; readonly 
 export type Content =
   | { readonly kind: 'nothing' }
   | ({ readonly kind: 'item' } & ItemRequest)
+  | ({ readonly kind: 'history' } & HistoryRequest)
   | { readonly kind: 'list'; readonly query: ListRequest }
   | { readonly kind: 'body'; readonly body: Readonly<Record<string, Json>> }
   | { readonly kind: 'json-patch'; readonly operations: readonly PatchOperation[] }
@@ -19,6 +20,14 @@ export interface ItemRequest {
   readonly can: boolean
   /** The references whose objects the answer shows, as sent. */
   readonly expand?: string | undefined
+}
+
+/** The query of a history. */
+export interface HistoryRequest {
+  readonly limit: number
+  readonly cursor?: string | undefined
+  /** The version of this time alone; RFC 3339, UTC, milliseconds. */
+  readonly at?: string | undefined
 }
 
 /** The query of a list. */

@@ -11,7 +11,7 @@ import type { Scalar } from '../../resources/object.ts'
 import type { Field, Resource } from '../../resources/resource.ts'
 import { decode } from '../../resources/routing/request-target.ts'
 import type { Comparison, SortKey } from '../../store/contract.ts'
-import type { ItemRequest, ListRequest } from './input.ts'
+import type { HistoryRequest, ItemRequest, ListRequest } from './input.ts'
 import { AGGREGATE, BY, fieldsAggregated, readAggregates } from './read-aggregates.ts'
 
 /** Throws Problem invalid-query. A parameter may appear once: clients can't know which of two would count. */
@@ -45,6 +45,18 @@ export function readItemQuery(
   const accepted = references ? ['can', EXPAND] : ['can']
   for (const name of parameters.keys()) if (!accepted.includes(name)) throw unknownParameter(name, accepted)
   return { can: readCan(parameters.get('can')), expand: parameters.get(EXPAND) }
+}
+
+/** Throws Problem invalid-query. */
+export function readHistoryQuery(parameters: Query, { page }: Pick<Limits, 'page'>): HistoryRequest {
+  const accepted = parameters.has('at') ? ['at'] : ['at', 'limit', 'cursor']
+  for (const name of parameters.keys()) if (!accepted.includes(name)) throw unknownParameter(name, accepted)
+  const text = parameters.get('at')
+  if (text === undefined) return { limit: readLimit(parameters.get('limit'), page), cursor: parameters.get('cursor') }
+  const at = instantOf(text)
+  if (at !== undefined) return { limit: 1, at }
+  const form = 'a time with an offset, like 2026-12-04T18:00:00Z'
+  throw new Problem('invalid-query', `The query parameter at must be ${form}; encode a + as %2B.`)
 }
 
 /** Throws Problem invalid-query. */

@@ -36,6 +36,8 @@ const AGGREGATES =
 
 const IDEMPOTENCY_KEY = 'Makes the request safe to repeat for 24 hours: each repeat gets the first answer.'
 
+const AT = 'The version of this time alone, without `limit` and `cursor`; the answer is 404 if none is kept.'
+
 const AT_LEAST =
   'Only an instance with this published policy, or a later one, answers; another one answers 503. See Policy-Sequence.'
 
@@ -57,6 +59,7 @@ function ownParameters(routeMethod: RouteMethod, id: readonly Part[], describing
     case 'list':
       return [...id, ...listParameters(routeMethod, describing)]
     case 'read':
+      if (routeMethod.route.history) return [...id, ...historyParameters(describing)]
       return [
         ...id,
         canParameter(describing),
@@ -161,6 +164,11 @@ function pageParameters(page: Limits['page'], components: Components): readonly 
       count,
     ),
   ]
+}
+
+function historyParameters({ access, components }: Describing): readonly Part[] {
+  const shown = pageParameters(access.snapshot.limits.page, components).slice(0, 2)
+  return [...shown, queryComponent(components, 'at', AT, { type: 'string', format: 'date-time' })]
 }
 
 function queryComponent(components: Components, name: string, description: string, schema: Part): Part {

@@ -241,6 +241,7 @@ export function possibleProblems(routeMethod: RouteMethod, possible: Possible): 
   }
   const redirects = route.redirect !== undefined && endpoint.operation !== 'options'
   add(parameterOf(route.path) !== undefined, 'invalid-path')
+  add(route.history !== undefined && endpoint.operation === 'read', 'version-not-found')
   add(route.parent !== undefined && concernsObject(routeMethod), 'object-not-found')
   add(!route.redirect && !route.gateway && endpoint.operation !== 'options', 'invalid-query')
   add(concernsObject(routeMethod), ...problemsOfOperation(routeMethod))

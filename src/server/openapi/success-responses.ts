@@ -49,7 +49,7 @@ function answersOf(routeMethod: RouteMethod, describing: Describing): readonly R
     case 'list':
       return [listAnswer(routeMethod, describing)]
     case 'read':
-      return readAnswers(routeMethod, describing)
+      return route.history ? [historyAnswer(routeMethod, describing)] : readAnswers(routeMethod, describing)
     case 'create':
       return [createAnswer(routeMethod, describing)]
     case 'delete':
@@ -157,6 +157,47 @@ function readAnswers(routeMethod: RouteMethod, describing: Describing): readonly
     },
     { status: 304, description: 'The client already has this representation (If-None-Match).', headers: TAGGED },
   ]
+}
+
+const VERSION = {
+  version: { description: 'Grows by one with each write.', type: 'integer', minimum: 1 },
+  at: { description: 'When it was written.', type: 'string', format: 'date-time' },
+  by: {
+    description:
+      'Who wrote it, and the lines of the policy that allowed it. Absent where it is not kept, and for callers who may not read the record of the writer.',
+    type: 'object',
+    properties: {
+      subject: { type: 'string' },
+      requestId: { type: 'string' },
+      action: { type: 'string' },
+      revision: { type: 'string' },
+      rules: { type: 'array', items: { type: 'string' } },
+    },
+    required: ['subject', 'requestId', 'revision'],
+    additionalProperties: false,
+  },
+}
+
+function historyAnswer(routeMethod: RouteMethod, describing: Describing): Reply {
+  const { access, components, schemas } = describing
+  const object = schemas.object(fieldsShown(access, routeMethod).some, new Set())
+  const version = components.add('schemas', `${schemas.base}Version`, {
+    type: 'object',
+    properties: { ...VERSION, object },
+    required: ['version', 'at', 'object'],
+    additionalProperties: false,
+  })
+  const schema = components.add('schemas', `${schemas.base}History`, {
+    type: 'object',
+    properties: {
+      items: { type: 'array', items: version },
+      next: { description: 'The `cursor` of the next page; null on the last one.', type: ['string', 'null'] },
+    },
+    required: ['items', 'next'],
+    additionalProperties: false,
+  })
+  const description = 'Versions of the object, the newest first.'
+  return { status: successStatus('read'), description, headers: NO_HEADERS, schema }
 }
 
 function createAnswer(routeMethod: RouteMethod, describing: Describing): Reply {

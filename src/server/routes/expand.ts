@@ -80,7 +80,8 @@ interface ExpandPath {
   readonly steps: readonly ReferenceStep[]
 }
 
-class RelatedObjects {
+/** Objects that are read beside that of the request. */
+export class RelatedObjects {
   readonly #services: Services
   readonly #request: HandledRequest
   readonly #grants = new Map<string, CallerGrants | undefined>()
@@ -95,6 +96,13 @@ class RelatedObjects {
 
   get shown(): Expanded['objects'] {
     return this.#shown
+  }
+
+  /** Those of the ids whose objects a GET shows to the caller. Throws Problem invalid-query for too many. */
+  async readable(resource: Resource, ids: readonly string[]): Promise<readonly string[]> {
+    const named = ids.map((id) => namedObject(resource, id))
+    await this.#readAll(named)
+    return named.flatMap(({ id, key }) => (this.#objects.get(key) ? [id] : []))
   }
 
   /** A field that the caller can't see gets the same answer as one that isn't there. */
@@ -132,7 +140,7 @@ class RelatedObjects {
   #named(from: Representation | undefined, step: ReferenceStep | undefined): NamedObject | undefined {
     if (!step) return undefined
     const id = from?.[step.field]
-    return typeof id === 'string' ? { resource: step.to, id, key: `${step.to.name}/${id}` } : undefined
+    return typeof id === 'string' ? namedObject(step.to, id) : undefined
   }
 
   async #readAll(named: readonly NamedObject[]): Promise<void> {
@@ -174,6 +182,10 @@ interface NamedObject {
   readonly resource: Resource
   readonly id: string
   readonly key: string
+}
+
+function namedObject(resource: Resource, id: string): NamedObject {
+  return { resource, id, key: `${resource.name}/${id}` }
 }
 
 function unknownPath(before: readonly string[], known: readonly FieldReference[]): Problem {

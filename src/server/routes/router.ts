@@ -37,6 +37,7 @@ import { createObject } from './create-object.ts'
 import type { HandledRequest, Handler, Outcome, Services } from './handler.ts'
 import { listObjects, readObject } from './read-objects.ts'
 import { runCommand } from './run-command.ts'
+import { showHistory } from './show-history.ts'
 import { signIn, signOut } from './tokens.ts'
 import { deleteObject, patchObject, replaceObject, updateObject } from './write-object.ts'
 
@@ -113,6 +114,10 @@ export function handlerOf(route: Route, operation: Operation): Handler {
   if (route.command) {
     return (services, request, decision, input) =>
       runCommand(services, request, of(decision, 'update'), of(input, 'body').body)
+  }
+  if (route.history) {
+    return (services, request, decision, input) =>
+      showHistory(services, request, of(decision, 'read'), of(input, 'history'))
   }
   // A schema file may have the path of batches.
   return (route.resource.startsWith('system/') && BUILT_IN[route.path]) || BY_OPERATION[operation]

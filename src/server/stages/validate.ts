@@ -15,7 +15,7 @@ import { inputFaults } from '../../resources/validate/compile-schema.ts'
 import { hasBody } from '../http/http-server.ts'
 import type { Content, EntityTag, Input, ListRequest, Preconditions, TagCondition } from '../input/input.ts'
 import { readBody } from '../input/read-body.ts'
-import { readItemQuery, readListQuery, readQuery, refuseQuery } from '../input/read-query.ts'
+import { readHistoryQuery, readItemQuery, readListQuery, readQuery, refuseQuery } from '../input/read-query.ts'
 import type { Accepted, Authorized, Forwarding, Received, Stage, Validated } from './state.ts'
 
 interface Frame {
@@ -83,6 +83,7 @@ function readContent(ctx: Context, frame: Frame, decision: Decision): Content | 
   const { query } = match.target
   if (decision.kind === 'list')
     return { kind: 'list', query: underParent(match, readListQuery(readQuery(query), limits, decision)) }
+  if (match.route.history) return { kind: 'history', ...readHistoryQuery(readQuery(query), limits) }
   if (decision.kind === 'read') return { kind: 'item', ...readItemQuery(readQuery(query), frame.resource) }
   if (query !== '') refuseQuery(query)
   const { operation } = match.endpoint

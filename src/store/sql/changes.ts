@@ -3,7 +3,7 @@
  * (docs/decisions/0144); each engine makes them in its layout.
  */
 import type { StoredObject } from '../../resources/object.ts'
-import type { ChangesAfter, ObjectChange, ObjectChanges, WrittenBy } from '../changes.ts'
+import type { ChangedObject, ChangesAfter, ObjectChange, ObjectChanges, WrittenBy } from '../changes.ts'
 import { DamagedObject } from '../errors.ts'
 import { storedObject } from './objects.ts'
 import { quoteLiteral } from './quote.ts'
@@ -124,6 +124,25 @@ export class SqlChanges implements ObjectChanges {
     return { changes, since: new Map(rows.map(([resource, since]) => [fromStored(resource), Number(since)])) }
   }
 
+  of(
+    object: ChangedObject,
+    { before = ALL, since, limit }: { readonly before?: number; readonly since: string; readonly limit: number },
+  ): Promise<readonly ObjectChange[]> {
+    const where = `${OF_OBJECT} and number < $3 and at > $4`
+    return this.#read({ where, order: 'number desc', limit }, ...this.#keyOf(object), before, since)
+  }
+
+  async firstAfter(object: ChangedObject, time: string): Promise<ObjectChange | undefined> {
+    const where = `${OF_OBJECT} and at > $3`
+    const [found] = await this.#read({ where, order: 'number', limit: 1 }, ...this.#keyOf(object), time)
+    return found
+  }
+
+  #keyOf({ resource, id }: ChangedObject): readonly SqlValue[] {
+    const { text, sought } = this.#engine.dialect
+    return [text(resource), sought(id)]
+  }
+
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     this.#looking ??= setInterval(() => void this.#look(), LOOK_MS).unref()
@@ -176,6 +195,10 @@ export class SqlChanges implements ObjectChanges {
     return rows.map((row) => changeOf(row, dialect))
   }
 }
+
+/** Since it was created: another object may have had the id before. */
+const OF_OBJECT = `resource = $1 and id = $2 and number >= coalesce((select max(number) from changes as made
+  where made.resource = $1 and made.id = $2 and made.before_version is null), 0)`
 
 const COLUMNS = `number, resource, id, at, written_by, created_at, before_version, before_updated_at, before_document,
   version, updated_at, document`

@@ -35,7 +35,7 @@ export function writeInThread({ engine, opened }: Assembled, { file, plans, now,
     seeding: readHere(seeding, remote('seeding'), ['readMark', 'count']),
     outbox: readHere(outbox, remote('outbox'), ['waiting', 'checkpointOf', 'offers', 'cosignaturesOf']),
     directory: readHere(directory, remote('directory'), READS_OF_DIRECTORY),
-    changes: readHere(changes, remote('changes'), ['last', 'after', 'onChange']),
+    changes: readHere(changes, remote('changes'), ['last', 'after', 'of', 'firstAfter', 'onChange']),
     attempts: attemptsInThread(engine.counters, remote('counters')),
     // Only before a server listens: nobody waits for it yet, and the thread hasn't been asked for anything.
     migrations,

@@ -55,6 +55,18 @@ export interface WritePair {
   readonly operation: Operation
 }
 
+/** Seeing the past of an object, and reading it, as if one of them were a write: both are about the object as it is. */
+export function historyPairs(
+  { name, routes, canonicalItemPath }: Resource,
+  index: ActionRulesIndex,
+): readonly WritePair[] {
+  return routes.flatMap(({ history, endpoints }) => {
+    const write = history && index.rulesOf(name, endpoints.get('GET')?.action ?? '')
+    const read = index.rulesOf(name, 'read')
+    return write && read ? [{ write, read, path: canonicalItemPath ?? '', operation: 'delete' as const }] : []
+  })
+}
+
 /** Every write with a read of the same path; each pair of actions once, with its first path. */
 export function pairsOf(
   { name, routes }: Resource,

@@ -13,7 +13,7 @@ import { storedResources } from '../../../resources/stored-resources.ts'
 import { CELL, type CheckedPolicy, check, type FoundAt, type PolicyCheck } from '../check.ts'
 import { findSelfGrants } from '../reach/self-grants.ts'
 import { findUnreadWrites, firstLineOf, type UnreadWrite } from '../reach/unread-writes.ts'
-import { pairsOf, type WritePair } from '../reach/writers.ts'
+import { historyPairs, pairsOf, type WritePair } from '../reach/writers.ts'
 
 export const ESCALATION: readonly PolicyCheck[] = [
   check({
@@ -51,26 +51,18 @@ export const ESCALATION: readonly PolicyCheck[] = [
       'of its subjects stops the read: the same ownership should hold for every method',
     fix: 'Narrow the relation of the write to the relation of the read, widen the read, or deny the write where the read is denied',
     find: (checked) =>
-      storedResources(checked.resources).flatMap((resource) => {
-        const judged = pairsOf(resource, checked.index, WRITES).map((pair) => ({
-          pair,
-          ...findUnreadWrites(pair, checked),
-        }))
-        const found = judged.flatMap((one) => one.found.map((write) => ({ ...write, pair: one.pair })))
-        const alike = Map.groupBy(
-          found,
-          ({ line, ...about }) => `${line} ${mayText(about)} ${whichText(about, checked)}`,
-        )
-        return [
-          ...[...alike.values()].flatMap((some) => beyondRead(resource, some, checked)),
-          ...judged
-            .filter(({ isDecided }) => !isDecided)
-            .map(({ pair: { write, path } }) => {
-              const may = `may \`${write.action.name}\` objects of \`${resource.name}\``
-              return notDecided(write, `${may}, but not read them at \`${path}\`,`, checked)
-            }),
-        ]
-      }),
+      storedResources(checked.resources).flatMap((resource) =>
+        allBeyondRead(resource, pairsOf(resource, checked.index, WRITES), checked),
+      ),
+  }),
+  check({
+    code: 'history-beyond-read',
+    meaning: 'Somebody may see the history of objects that the same caller may not read',
+    fix: 'Narrow the relation of `history` to that of the read, or widen the read',
+    find: (checked) =>
+      storedResources(checked.resources).flatMap((resource) =>
+        allBeyondRead(resource, historyPairs(resource, checked.index), checked),
+      ),
   }),
   check({
     code: 'schema-tells',
@@ -96,6 +88,21 @@ function notDecided(write: ActionRules, which: string, { placeOfLine }: CheckedP
 const WRITES: readonly Operation[] = ['replace', 'update', 'delete']
 
 type Beyond = UnreadWrite & { readonly pair: WritePair }
+
+function allBeyondRead(resource: Resource, pairs: readonly WritePair[], checked: CheckedPolicy): readonly FoundAt[] {
+  const judged = pairs.map((pair) => ({ pair, ...findUnreadWrites(pair, checked) }))
+  const found = judged.flatMap((one) => one.found.map((write) => ({ ...write, pair: one.pair })))
+  const alike = Map.groupBy(found, ({ line, ...about }) => `${line} ${mayText(about)} ${whichText(about, checked)}`)
+  return [
+    ...[...alike.values()].flatMap((some) => beyondRead(resource, some, checked)),
+    ...judged
+      .filter(({ isDecided }) => !isDecided)
+      .map(({ pair: { write, path } }) => {
+        const may = `may \`${write.action.name}\` objects of \`${resource.name}\``
+        return notDecided(write, `${may}, but not read them at \`${path}\`,`, checked)
+      }),
+  ]
+}
 
 /** `alike`: the actions of one line that get the same message. */
 function beyondRead(resource: Resource, alike: readonly Beyond[], checked: CheckedPolicy): readonly FoundAt[] {

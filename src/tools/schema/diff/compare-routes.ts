@@ -1,5 +1,6 @@
 /** What changed routes mean for clients. */
 import { isDeepStrictEqual } from 'node:util'
+import { durationText } from '../../../base/time.ts'
 import { say } from '../../../present/phrase.ts'
 import type { Resource, Route } from '../../../resources/resource.ts'
 import type { CodedChange, Unplaced } from './schema-change.ts'
@@ -48,8 +49,16 @@ function compareRoute(old: Route, next: Route): readonly Unplaced[] {
       'unknown',
       say`the command at ${path} does something else`,
     ]),
+    ...changed(old.history, next.history, historyChange(old, next)),
     ...changed(old.precondition, next.precondition, guard),
   ]
+}
+
+/** What is older than it is kept now ends. */
+function historyChange({ history: old }: Route, { path, history: next }: Route): CodedChange {
+  const [before, after] = [old?.keepMs ?? 0, next?.keepMs ?? 0]
+  const sentence = say`versions at ${path} are kept for ${durationText(before)} -> ${durationText(after)}`
+  return ['history-changed', after < before ? 'breaking' : 'compatible', sentence]
 }
 
 /** HEAD and OPTIONS come by themselves. */

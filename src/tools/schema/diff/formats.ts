@@ -104,6 +104,7 @@ export const CHANGE_CODES: readonly CodeEntry[] = [
   entry('route-moved', 'A path has become a redirect, or leads elsewhere', KEEP),
   entry('route-retired', 'The deprecation or the sunset of a path has changed', FREE),
   entry('command-changed', 'A command has other steps, another input, or other rights', KEEP),
+  entry('history-changed', 'Versions of objects are kept for another time', 'Keep them as long as before'),
   entry('precondition-added', 'Writes need `If-Match` now', KEEP),
   entry('precondition-removed', 'Writes no longer need `If-Match`', FREE),
   entry('field-removed', 'A field is gone', KEEP),
