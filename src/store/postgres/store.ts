@@ -28,7 +28,7 @@ import type {
   UpdateOptions,
   WriteOptions,
 } from '../contract.ts'
-import { DamagedObject, ReadTooLong, ReplayTaken, StaleObject, UniqueTaken } from '../errors.ts'
+import { ReadTooLong, ReplayTaken, StaleObject, UniqueTaken } from '../errors.ts'
 import { JsonRow } from '../lists/json-row.ts'
 import type { ReadBounds } from '../lists/read-bounds.ts'
 import { Turns } from '../lists/turns.ts'
@@ -47,18 +47,11 @@ import type { Gathered } from './connections/gathered.ts'
 import { type StoreWrite, single } from './connections/sending.ts'
 import { SharedCreates } from './create-together.ts'
 import { DIALECT } from './dialect.ts'
-import { answering, isOfData } from './failures.ts'
+import { answering } from './failures.ts'
 import { WRITE_SETTING } from './layout/tables.ts'
+import { aggregated } from './query/aggregates.ts'
 import { lookupIn, type QueriedTable, type QueriedTableOf, statement } from './query/condition.ts'
-import {
-  aggregateStatement,
-  canMisplace,
-  countStatement,
-  groupOf,
-  listStatement,
-  unindexedOrderSql,
-  wholeOrderSql,
-} from './query/lists.ts'
+import { canMisplace, countStatement, listStatement, unindexedOrderSql, wholeOrderSql } from './query/lists.ts'
 import { gatheredPage, KeptPages, pageStatement, readPage } from './query/pages.ts'
 import { decodeText, encodeText } from './stored-text.ts'
 import { type Beside, createdOf, type KeptReplay, type ObjectTable, unchangedSql } from './table.ts'
@@ -185,11 +178,7 @@ export class PostgresStore implements Store {
   }
 
   async aggregate(resource: string, query: AggregateQuery, by?: ReadBy): Promise<readonly AggregatedGroup[]> {
-    const asked = aggregateStatement(query, this.#queriedOf(resource), this.#queriedOf)
-    const rows = await this.#long(asked, by).catch((error: Error) => {
-      throw isOfData(error.cause) ? new DamagedObject(`a document of \`${resource}\``) : error
-    })
-    return rows.map((row) => groupOf(row, query.by.length, query.of.length))
+    return aggregated(resource, query, this.#queriedOf, (asked) => this.#long(asked, by))
   }
 
   #long(asked: Statement, by?: ReadBy, ms = this.#engine.bounds.listMs): Promise<readonly Row[]> {
