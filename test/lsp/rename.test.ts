@@ -45,7 +45,7 @@ describe('renaming', () => {
         expect(await unmetFindings(suite)).to.deep.equal([])
         await removeFolder(copy)
       }),
-      { numRuns: runs(15, 2) },
+      { numRuns: runs(15, 1) },
     )
   })
 
