@@ -42,7 +42,7 @@ const MATRIX_ROOMS = [
 /** Code lines of each room: what was reached, rounded up to the next fifty. Lower one whenever its room gets smaller. */
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
-  cli: 5090,
+  cli: 5150,
   tools: 31470,
   server: 13560,
   analysis: 4980,
@@ -51,7 +51,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   migrations: 850,
   'decision-log': 3600,
   limits: 1100,
-  store: 9650,
+  store: 9700,
   policy: 3310,
   decide: 5250,
   resources: 5160,

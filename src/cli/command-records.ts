@@ -13,7 +13,7 @@ import { withoutKeys, withoutSecrets } from '../present/without-secrets.ts'
 /** All others only look, or write files that a server doesn't read. */
 export const RECORDED: ReadonlySet<string> = new Set([
   ...['access approve', 'access request', 'access review', 'access revoke'],
-  ...['backup', 'backup key', 'restore', 'data export', 'data import', 'data migrate'],
+  ...['backup', 'backup key', 'restore', 'data erase-history', 'data export', 'data import', 'data migrate'],
   ...['decisions erase', 'evidence export'],
   ...['key add', 'key revoke', 'signing-keys reencrypt', 'signing-keys rotate', 'token'],
   ...['policy apply', 'policy approve', 'policy block', 'policy break-glass', 'policy promote', 'policy propose'],

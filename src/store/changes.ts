@@ -62,6 +62,11 @@ export interface ObjectChanges {
   ): Promise<readonly ObjectChange[]>
   /** The first of these changes after the time. Times: RFC 3339, UTC, milliseconds. */
   firstAfter(object: ChangedObject, time: string): Promise<ObjectChange | undefined>
+  /**
+   * Takes a field out of all that is kept of an object or, without one, deletes all of it; readers of the resource must
+   * begin anew then. Returns how many changes had it.
+   */
+  erase(object: ChangedObject, field: string | undefined): Promise<number>
   /** Deletes what is older than its resource keeps it, in small pieces. */
   expire(): Promise<void>
 }

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { sallyport } from '../command.ts'
 import { ENGINES, type OnEngine } from '../data/each-engine.ts'
 import { withRules } from '../policy-text.ts'
 import { startTestServer, type TestServer } from '../server.ts'
@@ -166,6 +167,29 @@ for (const [engine, startOn] of ENGINES) {
       const { items } = (await historyOf('ada', id)).body
       expect(items.map((one: Shown) => one.object.title)).to.deep.equal(['new'])
       expect((await historyOf('ada', id, `?at=${time}`)).body.code).to.equal('version-not-found')
+    })
+
+    it('are erased by a command, one field or all, with a record', async () => {
+      const id = await written('alice', 'one', 'two')
+      const ran = async (...more: readonly string[]) => {
+        const { code, stderr } = await sallyport(['data', 'erase-history', ...more], { env: on.env })
+        expect(code, stderr).to.equal(0)
+        return stderr
+      }
+      const those = ['--resource', 'papers', '--id', id]
+      expect(await ran(...those, '--field', 'secret')).to.include('erased `secret` in 2 kept changes of')
+      const kept = (await historyOf('ada', id)).body.items
+      expect(kept.map(({ object }: Shown) => Object.keys(object).includes('secret'))).to.deep.equal([false, false])
+      expect((await ask('ada', 'GET', `/papers/${id}`)).body.secret).to.equal('s one')
+      await ran(...those)
+      expect((await historyOf('ada', id)).body.items).to.have.length(1)
+      const refused = await sallyport(['data', 'erase-history', '--resource', 'paper', '--id', id], { env: on.env })
+      expect(refused.code).to.equal(2)
+      expect(refused.stderr).to.include('paper')
+      const records = await server.decisions()
+      expect(
+        records.filter(({ method, action }) => method === 'COMMAND' && action === 'data erase-history').length,
+      ).to.be.at.least(2)
     })
 
     it('are an ability of an object, and only where it is granted', async () => {

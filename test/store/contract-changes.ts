@@ -123,6 +123,32 @@ export function describeChanges(database: () => TestDatabase, clock: () => Clock
     expect((await changes.after(third?.number ?? 0, 10)).changes).to.have.length(1)
   })
 
+  it('erases one field, or all, of what is kept of one object, and of no other', async () => {
+    const { store, changes } = await open()
+    for (const id of ['t', 'u']) await store.create(creation(id, { department: 'x', count: 0, __proto__: 'p' }))
+    for (let n = 1; n <= 60; n += 1) await store.update(change('t', n, { department: `x${n}`, count: n }))
+    await store.update(change('t', 61, { count: 61 }))
+    const before = (await changes.after(0, 100)).changes
+    expect(await changes.erase({ resource: 'things', id: 't' }, 'department')).to.equal(62)
+    const erased = (await changes.after(0, 100)).changes
+    const without = (object: StoredObject | undefined) => {
+      if (!object) return undefined
+      const { department, ...document } = object.document
+      return { ...object, document }
+    }
+    expect(erased).to.deep.equal(
+      before.map((one) => (one.id === 'u' ? one : { ...one, before: without(one.before), after: without(one.after) })),
+    )
+    expect(await changes.erase({ resource: 'things', id: 't' }, 'department')).to.equal(0)
+    expect((await changes.of({ resource: 'things', id: 't' }, { since: '', limit: 100 })).length).to.equal(62)
+    expect(await changes.erase({ resource: 'things', id: 't' }, undefined)).to.equal(62)
+    const { changes: left, since } = await changes.after(0, 100)
+    expect(left.map(({ id }) => id)).to.deep.equal(['u'])
+    // A reader that hasn't seen the erased changes would miss them.
+    expect(since.get('things')).to.equal(before.at(-1)?.number)
+    expect((await store.get('things', 't'))?.version).to.equal(62)
+  })
+
   it('gives large changes in pieces', async () => {
     const { store, changes } = await open()
     const text = 'x'.repeat(700_000)

@@ -26,11 +26,12 @@ const RESOURCE = new Option('--resource <name>', 'only objects of this resource;
 export function dataCommand(program: string): Command {
   return commandGroup(
     'data',
-    'check, migrate, export and import the objects in a database',
+    'check, migrate, export and import the objects in a database, and erase their past',
     declareCheck,
     (data) => declareMigrate(data, program),
     declareExport,
     declareImport,
+    declareEraseHistory,
   )
 }
 
@@ -152,6 +153,29 @@ Exit code: 0 when all lines are written, 1 when some were refused, 2 when it cou
       printReport(format, IMPORT_FORMATS[format](report))
       if (report.stopped) setExitCode(2)
       else if (report.refused > 0) setExitCode(1)
+    })
+}
+
+function declareEraseHistory(data: Command): void {
+  withHelp(data.command('erase-history'), {
+    about: 'take a field, or everything, out of all former versions of an object',
+    note: `Change or delete the object first: it stays as it is. With --field, its versions stay, without the field. It
+can't be undone, and a server may run meanwhile. Backups aren't changed.
+
+Exit code: 0 when it was erased or there was nothing to erase, 2 when it could not run.`,
+    examples: [
+      'data erase-history --resource users --id alice --field bio',
+      'data erase-history --resource users --id alice',
+    ],
+  })
+    .requiredOption('--resource <name>', 'the resource of the object')
+    .requiredOption('--id <id>', 'the id of the object')
+    .option('--field <name>', 'only this field')
+    .addOption(SCHEMAS)
+    .addOption(DATABASE)
+    .action(async (flags) => {
+      const { eraseHistory } = await import('./run-data.ts')
+      await eraseHistory(await settingsWith(flags))
     })
 }
 

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { FileError } from '../../base/diagnostic.ts'
 import type { Config } from '../../config/config.ts'
 import { printNote } from '../../present/print.ts'
+import { count } from '../../present/text.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import { storedResources } from '../../resources/stored-resources.ts'
@@ -100,6 +101,26 @@ export async function exportAs(flags: ExportSettings): Promise<boolean> {
     printNote(exportText(exported))
     return named.length > 0 && exported.some(({ refused }) => refused !== undefined)
   })
+}
+
+interface EraseSettings extends Config {
+  readonly resource: string
+  readonly id: string
+  readonly field?: string
+}
+
+/** Throws ToolError, FileError, ConfigError and UnfitDatabase. */
+export async function eraseHistory({ resource, id, field, ...config }: EraseSettings): Promise<void> {
+  const resources = await loadResources(config.schemas)
+  const { name } = resourceNamed(resource, storedResources(resources))
+  const { openStoreBeside } = await import('../../tools/data/command-server.ts')
+  const open = async () => {
+    const { changes, store } = await openStoreBeside(config, resources, () => new Date())
+    return { changes, close: () => store.close() }
+  }
+  const erased = await whileOpen(open, ({ changes }) => changes.erase({ resource: name, id }, field))
+  const what = field === undefined ? 'everything' : `\`${field}\``
+  printNote(`erased ${what} in ${count(erased, 'kept change')} of \`${id}\` in \`${name}\`\n`)
 }
 
 interface ImportSettings extends CallerSettings {

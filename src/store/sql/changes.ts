@@ -2,9 +2,10 @@
  * The log of changes in the tables of an SQL database. Triggers write it, so no writer can forget to
  * (docs/decisions/0144); each engine makes them in its layout.
  */
-import type { StoredObject } from '../../resources/object.ts'
+import type { Document, StoredObject } from '../../resources/object.ts'
 import type { ChangedObject, ChangesAfter, ObjectChange, ObjectChanges, WrittenBy } from '../changes.ts'
 import { DamagedObject } from '../errors.ts'
+import { parseStored } from '../parse-stored.ts'
 import { storedObject } from './objects.ts'
 import { quoteLiteral } from './quote.ts'
 import { first, type Row, type SqlDialect, type SqlEngine, type SqlValue, sql, type Work } from './statement.ts'
@@ -16,7 +17,7 @@ const LOOK_MS = 100
 const MOST_BYTES = 4 * 1024 * 1024
 
 /** Others wait for the transaction. */
-const ENDED_AT_ONCE = 500
+const [ENDED_AT_ONCE, REWRITTEN_AT_ONCE] = [500, 50]
 
 /** In place of the number up to which changes may be missing. */
 const ALL = Number.MAX_SAFE_INTEGER
@@ -165,6 +166,19 @@ export class SqlChanges implements ObjectChanges {
     }
   }
 
+  async erase(object: ChangedObject, field: string | undefined): Promise<number> {
+    const { write } = this.#engine
+    const key = this.#keyOf(object)
+    let [erased, place]: [number, number | undefined] = [0, 0]
+    while (place !== undefined) {
+      const from: number = place
+      const done = await write(() => (field === undefined ? endAll(key) : eraseSome(key, field, from)))
+      erased += done.erased
+      place = done.place
+    }
+    return erased
+  }
+
   /** Never rejects: a database that doesn't answer is asked again. */
   async #look(): Promise<void> {
     const states = `select (${LAST}), (select count(*) from kept_changes where since = ${ALL})`
@@ -229,10 +243,55 @@ function soundObject(row: Row, dialect: SqlDialect): StoredObject | undefined {
 }
 
 /** Returns how many changes have ended. */
-function* endSome(resource: string, until: string, { text }: SqlDialect): Work<number> {
-  const some = `select number from changes where resource = $1 and at <= $2 order by at limit ${ENDED_AT_ONCE}`
-  const ended = yield sql(`delete from changes where number in (${some}) returning number`, text(resource), until)
+function endSome(resource: string, until: string, { text }: SqlDialect): Work<number> {
+  return end('resource = $1 and at <= $2 order by at', [text(resource), until])
+}
+
+/** `those`: of one resource, which is the first value. */
+function* end(those: string, values: readonly SqlValue[]): Work<number> {
+  const some = `select number from changes where ${those} limit ${ENDED_AT_ONCE}`
+  const ended = yield sql(`delete from changes where number in (${some}) returning number`, ...values)
   const last = Math.max(0, ...ended.map(([number]) => Number(number)))
-  yield sql('update kept_changes set since = $1 where resource = $2 and since < $1', last, text(resource))
+  yield sql('update kept_changes set since = $1 where resource = $2 and since < $1', last, values[0] ?? null)
   return ended.length
+}
+
+/** `place`: the number to go on after; undefined at the end. */
+interface ErasedChanges {
+  readonly erased: number
+  readonly place: number | undefined
+}
+
+function* endAll(key: readonly SqlValue[]): Work<ErasedChanges> {
+  const erased = yield* end('resource = $1 and id = $2 order by number', key)
+  return { erased, place: erased === ENDED_AT_ONCE ? 0 : undefined }
+}
+
+function* eraseSome(key: readonly SqlValue[], field: string, from: number): Work<ErasedChanges> {
+  const those = `resource = $1 and id = $2 and number > $3 order by number limit ${REWRITTEN_AT_ONCE}`
+  const rows = yield sql(`select number, before_document, document from changes where ${those}`, ...key, from)
+  let erased = 0
+  for (const [number = null, ...documents] of rows) {
+    const [before = null, after = null] = documents.map((document) => without(field, document))
+    if (before === documents[0] && after === documents[1]) continue
+    yield sql('update changes set before_document = $1, document = $2 where number = $3', before, after, number)
+    erased += 1
+  }
+  return { erased, place: rows.length < REWRITTEN_AT_ONCE ? undefined : Number(rows.at(-1)?.[0]) }
+}
+
+/** The same text where the document hasn't the field. A damaged one, whose fields nobody can tell, is emptied. */
+function without(field: string, document: SqlValue): SqlValue {
+  if (document === null) return null
+  const { [field]: _, ...others } = documentIn(String(document))
+  const text = JSON.stringify(others)
+  return text === document ? document : text
+}
+
+function documentIn(text: string): Document {
+  try {
+    return parseStored(text, () => '')
+  } catch {
+    return {}
+  }
 }
