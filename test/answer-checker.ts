@@ -130,7 +130,11 @@ export function checkerOf(document: Document): AnswerChecker {
     validators.set(schema, known)
     return known
   }
-  const paths = Object.entries(document.paths).map(([path, operations]) => ({ form: formOf(path), operations }))
+  // OpenAPI, "Path Templating Matching": a path without a parameter is matched first.
+  const entries = Object.entries(document.paths).toSorted(
+    ([a], [b]) => Number(a.includes('{')) - Number(b.includes('{')),
+  )
+  const paths = entries.map(([path, operations]) => ({ form: formOf(path), operations }))
   return (answer) => {
     const pathname = pathOf(answer.path)
     const found = paths.find(({ form }) => form.test(pathname))
@@ -200,9 +204,23 @@ function bodyFaults(
   const schema = content[type ?? '']?.schema
   if (!schema) return [`the media type ${type} is none of ${Object.keys(content).join(', ')}`]
   const validate = validatorOf(schema)
-  if (validate(type === 'text/event-stream' ? text : JSON.parse(text))) return []
-  return (validate.errors ?? []).map(({ instancePath, message, params }) => {
-    return `the body${instancePath} ${message} ${JSON.stringify(params)}`
+  // The document says of some streams that they are text, and of others what each event is.
+  const bodies = type !== 'text/event-stream' ? [JSON.parse(text)] : validate(text) ? [text] : eventsIn(text)
+  return bodies.flatMap((body) => {
+    if (validate(body)) return []
+    return (validate.errors ?? []).map(({ instancePath, message, params }) => {
+      return `the body${instancePath} ${message} ${JSON.stringify(params)}`
+    })
+  })
+}
+
+/** Each with the members of its lines; a block without data is none. */
+function eventsIn(text: string): readonly unknown[] {
+  return text.split('\n\n').flatMap((block) => {
+    const fields = Object.fromEntries(
+      block.split('\n').map((line) => [line.split(':', 1)[0], line.replace(/^\w*: /, '')]),
+    )
+    return fields.data === undefined ? [] : [{ ...fields, data: JSON.parse(fields.data) }]
   })
 }
 

@@ -16,6 +16,7 @@ import {
   type RouteDecision,
   readDecision,
   UpdateDecision,
+  WatchDecision,
 } from './decision.ts'
 import { askedFacts, type Evidence, evidenceOf, type Facts, recordObject } from './evidence.ts'
 import type { FactNeed, Steps } from './facts.ts'
@@ -34,7 +35,9 @@ import type { DirectPolicy } from './grants/direct.ts'
 import type { Grant } from './grants/grant.ts'
 import type { GrantTable } from './grants/grant-table.ts'
 import { ListDecision } from './grants/list-decision.ts'
+import { Sight } from './grants/sight.ts'
 import type { Subject } from './grants/subjects.ts'
+import { servedRoute } from './object-routes.ts'
 import { assumeResult, type HypotheticalDecision, type HypotheticalResult } from './permits/assumed-object.ts'
 import { type Block, USERS } from './policy.ts'
 import { type Refusal, refusalBy } from './refusal.ts'
@@ -72,6 +75,10 @@ export function* decide(question: Question, policy: Snapshot): Steps<Decision | 
   const { operation } = question.endpoint
   if (operation === 'list') return new ListDecision(grants)
   if (operation === 'create') return new CreateDecision(grants)
+  if (operation === 'watch') {
+    const sight = yield* sightOf(question, grants, policy)
+    return sight instanceof Sight ? new WatchDecision(sight) : sight
+  }
   const id = question.route.kind === 'caller' ? question.subject.caller?.id : question.id
   const missing = () => refusalBy('missing', { evidence: evidenceOf([], { lines: [] }, factsOf(grants)) })
   if (id === undefined || !isPossibleId(id)) return missing()
@@ -189,6 +196,24 @@ export function decideRole(grants: CallerGrants): RouteDecision | Refusal {
 function* tableOf(policy: Snapshot, { subject, resource }: Question, action: string): Steps<GrantTable> {
   const table = policy.table(subject, resource.name, action)
   return table instanceof Promise ? ((yield { kind: 'table', table }) as GrantTable) : table
+}
+
+/** Whoever follows events must be able to list the objects and to read one: by the usual actions, in the view of the stream. */
+export function* sightOf(
+  question: Question,
+  watch: CallerGrants,
+  policy: Snapshot,
+): Steps<Sight | RouteDecision | Refusal> {
+  const { resource, now } = question
+  const found: CallerGrants[] = []
+  for (const operation of ['list', 'read'] as const) {
+    const action = servedRoute(resource, operation, now)?.endpoint.action ?? operation
+    const grants = yield* passRoleLevel({ ...question, endpoint: { operation, action } }, policy)
+    if (grants.kind !== 'grants') return grants
+    found.push(grants)
+  }
+  const [list, read] = found as [CallerGrants, CallerGrants]
+  return new Sight({ watch, list, read })
 }
 
 /** No object is concerned, so no relation holds. */

@@ -9,7 +9,8 @@ import type { Evidence } from './evidence.ts'
 import type { FactNeed, Steps } from './facts.ts'
 import { type CallerGrants, factsOf, grantOnResult, inView, readableOn, relatingBy } from './grants/caller-grants.ts'
 import type { Grant } from './grants/grant.ts'
-import type { ListDecision } from './grants/list-decision.ts'
+import { ListDecision } from './grants/list-decision.ts'
+import type { Sight } from './grants/sight.ts'
 import {
   checkNamed,
   checkRead,
@@ -24,13 +25,46 @@ import { isRefusal, type Refusal } from './refusal.ts'
 import { filledFields, type RelatedObject, relate, relateResult, valuesToFill } from './relations/ownership.ts'
 import { askingAs, type CallerAndTime } from './relations/relation-kind.ts'
 
-export type Decision = RouteDecision | ListDecision | CreateDecision | ReadDecision | UpdateDecision | DeleteDecision
+export type Decision =
+  | RouteDecision
+  | ListDecision
+  | CreateDecision
+  | ReadDecision
+  | UpdateDecision
+  | DeleteDecision
+  | WatchDecision
 
 /** The action is allowed and no object is concerned: OPTIONS, a redirect, a built-in route. */
 export interface RouteDecision {
   readonly kind: 'route'
   readonly evidence: Evidence
   readonly fields: FieldNames
+}
+
+/** The caller may follow the events of a resource: those of the objects that its list holds. */
+export class WatchDecision {
+  readonly kind = 'watch'
+  readonly sight: Sight
+  /** What a query of the stream may name. */
+  readonly list: ListDecision
+
+  constructor(sight: Sight) {
+    this.sight = sight
+    this.list = new ListDecision(sight.grants.list)
+  }
+
+  get evidence(): Evidence {
+    const { watch, list, read } = this.sight.grants
+    const all = [watch, read, list]
+    const facts = all.map((grants) => factsOf(grants))
+    const merged = (name: 'attributes' | 'conditions' | 'definitions') => {
+      const found = facts.flatMap((one) => one[name] ?? [])
+      return found.length > 0 ? { [name]: Object.assign({}, ...found) } : {}
+    }
+    const lines = [...new Set(all.flatMap(({ roleLevel }) => roleLevel.lines))].sort((a, b) => a - b)
+    const asked = { ...this.list.evidence.facts, ...merged('attributes'), ...merged('conditions') }
+    return { ...this.list.evidence, lines, facts: { ...asked, ...merged('definitions') } }
+  }
 }
 
 /** An object on which the action is allowed, as it is stored. */

@@ -63,3 +63,18 @@ function factFor(need: Need, facts: FactSource): unknown {
       return facts.lookup(need.lookup, need.relation)
   }
 }
+
+/** Decisions about one caller need one users record: `records` keeps it, by id. */
+export function* askingOnce<T>(steps: Steps<T>, records: Map<string, unknown>): Steps<T> {
+  let step = steps.next()
+  while (!step.done) {
+    const need = step.value
+    if (need.kind !== 'caller') {
+      step = steps.next(yield need)
+      continue
+    }
+    if (!records.has(need.id)) records.set(need.id, yield need)
+    step = steps.next(records.get(need.id))
+  }
+  return step.value
+}

@@ -10,7 +10,7 @@ export type Representation = Readonly<Record<string, Json>>
 export type FieldNames = ReadonlySet<string>
 
 /** What a method does to a route. The policy's *action* has the same name unless the route names its own. */
-export type Operation = 'list' | 'read' | 'create' | 'replace' | 'update' | 'delete' | 'options'
+export type Operation = 'list' | 'read' | 'create' | 'replace' | 'update' | 'delete' | 'watch' | 'options'
 
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'
 
@@ -125,6 +125,8 @@ export interface Route {
   readonly precondition?: 'required'
   /** For a built-in route with a body and an answer of its own. */
   readonly exchange?: RouteExchange
+  /** A stream of events about the objects of the resource. `keepMs`: how long a client may be away and miss none. */
+  readonly events?: { readonly keepMs: number }
   /** The route is this command. */
   readonly command?: Command
   /** A GET shows the former versions of the object, of this time. */

@@ -18,6 +18,7 @@ import type { OpenedStore } from '../store/contract.ts'
 import { createCors } from './answers/cors.ts'
 import { isConsoleBuilt, readConsoleFiles } from './console/console-files.ts'
 import { createConsoleServer } from './console/console-server.ts'
+import { EventHub, type HubParts } from './events/event-hub.ts'
 import { createClientAddress } from './http/client-address.ts'
 import { createHttpServer, runStages, type ServerTimeouts } from './http/http-server.ts'
 import { after, closeServer, listen } from './http/listen.ts'
@@ -206,6 +207,15 @@ export async function startApp(options: AppOptions): Promise<App> {
     const questions = new Questions({ config, policy, since: () => inForceSince, schemas, ...options.questions })
     closing.push(() => questions.close())
     const unread = new UnreadAnswers(options.unread)
+    const events = await openEvents(database, {
+      gate: { resources, store },
+      verifier: identity.verifier,
+      policy,
+      channel,
+      now,
+      failed: (err) => faults.note({ err }, 'events could not be told'),
+    })
+    closing.push(() => events?.close())
     const koa = new Koa()
     koa.on('error', (error) => faults.note({ err: error }, 'response failed'))
     useStages(koa, {
@@ -237,6 +247,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       },
       policy,
       channel,
+      events,
       tracing,
       now,
       verifier: identity.verifier,
@@ -265,6 +276,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const drain = async () => {
       shutdown.begun = true
       questions.drain()
+      events?.close()
       const servers = page ? [server, page.server] : [server]
       await Promise.race([Promise.all(servers.map(closeServer)), after(DRAIN_MS)])
       await close()
@@ -275,6 +287,15 @@ export async function startApp(options: AppOptions): Promise<App> {
     await close()
     throw error
   }
+}
+
+/** Undefined where no resource has events: then nothing of it is in the path of a request. */
+async function openEvents(
+  { changes, store }: OpenedStore,
+  parts: Omit<HubParts, 'changes' | 'key'>,
+): Promise<EventHub | undefined> {
+  if (!changes || !parts.gate.resources.routes.some((route) => route.events)) return undefined
+  return new EventHub({ ...parts, changes, key: await store.secret('events') })
 }
 
 function closeAtOnce(server: Server): void {

@@ -9,6 +9,7 @@ import type { Store, Transactions } from '../store/contract.ts'
 import type { Directory } from '../store/directory.ts'
 import { readForwarded, recognizeGateway } from './authzen/forward.ts'
 import { holding } from './batch/hold-requests.ts'
+import type { EventHub } from './events/event-hub.ts'
 import type { ClientAddress } from './http/client-address.ts'
 import { type AskInMemory, inMemory } from './http/in-memory.ts'
 import type { PolicyChannel } from './policy-changes/follow-versions.ts'
@@ -39,6 +40,8 @@ export interface StackParts extends AnswerParts {
   readonly clientAddress: ClientAddress
   /** Undefined for a policy from a folder. */
   readonly channel: PolicyChannel | undefined
+  /** Undefined where no resource has events. */
+  readonly events?: EventHub | undefined
   /** Undefined where no traces are sent. */
   readonly tracing?: Tracing | undefined
 }
@@ -46,7 +49,7 @@ export interface StackParts extends AnswerParts {
 export function useStages(app: Koa, parts: StackParts): void {
   const { resources, store, verifier, rateLimiter, logShares, clientAddress, channel, tracing } = parts
   const services = { ...parts.services, batches: batchesOf(parts) }
-  const gate = { resources, store, slices: services.access.slices }
+  const gate = { resources, store, slices: services.access.slices, events: parts.events }
   const routers = createRouters(resources.routes, services, gate)
   if (tracing) app.use(tracing.request())
   new Stages(app, tracing)
@@ -73,7 +76,10 @@ export function useStages(app: Koa, parts: StackParts): void {
 /** Each keeps its body and its answers, and atomic ones of one caller wait for one another. */
 const MOST_BATCHES: Most = { ofCaller: 8, ofAll: 64 }
 
-/** The requests of batches go through the same stages. The routes of the server itself, batches too, are none of theirs. */
+/**
+ * The requests of batches go through the same stages. The routes of the server itself, batches too, are none of theirs,
+ * and neither are streams of events.
+ */
 function batchesOf(parts: StackParts): Batches {
   const { transactions, verifierOn } = parts
   let ask: AskInMemory | undefined
@@ -104,7 +110,7 @@ function askParts(parts: StackParts): AskInMemory {
   const koa = new Koa()
   useStages(koa, {
     ...parts,
-    resources: { byName, routes: routes.filter(({ resource }) => !byName.get(resource)?.builtIn) },
+    resources: { byName, routes: routes.filter(({ resource, events }) => !byName.get(resource)?.builtIn && !events) },
     // A batch is a request in flight.
     shutdown: { begun: false },
   })

@@ -31,6 +31,7 @@ export async function productAnswer(policy: Snapshot, asked: Asked): Promise<Ans
   if (isRefusal(decision)) return refused(world, decision)
   switch (decision.kind) {
     case 'route':
+    case 'watch':
     case 'delete':
       return { status: 204 }
     case 'read':

@@ -7,14 +7,15 @@ import type { StoredObject } from '../../resources/object.ts'
 import { represent } from '../../resources/object.ts'
 import type { Endpoint, Representation, Route } from '../../resources/resource.ts'
 import type { Condition } from '../conditions/condition.ts'
-import { checkObject, passRoleLevel, type Question } from '../decide.ts'
-import type { FactNeed, Steps } from '../facts.ts'
+import { checkObject, passRoleLevel, type Question, sightOf } from '../decide.ts'
+import { askingOnce, type FactNeed, type Steps } from '../facts.ts'
 import { comparedFields, kindOf } from '../relations/all-kinds.ts'
 import { relate } from '../relations/ownership.ts'
 import type { Relation } from '../relations/relation-kind.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { type CallerGrants, grantOn } from './caller-grants.ts'
 import { relationsOfRow } from './list-decision.ts'
+import { Sight } from './sight.ts'
 
 /** The actions, in the order of the resource's actions, and the fields that the caller may write, in the schema's order. */
 export interface Can {
@@ -37,7 +38,12 @@ export function* abilitiesOf(question: Question, policy: Snapshot): Steps<Abilit
   const records = new Map<string, unknown>()
   for (const { route, endpoint } of endpointsOf(question)) {
     const grants = yield* askingOnce(passRoleLevel({ ...question, route, endpoint }, policy), records)
-    if (grants.kind === 'grants') ways.push({ route, endpoint, grants })
+    if (grants.kind !== 'grants') continue
+    if (endpoint.operation === 'watch') {
+      const seen = yield* askingOnce(sightOf({ ...question, route, endpoint }, grants, policy), records)
+      if (!(seen instanceof Sight)) continue
+    }
+    ways.push({ route, endpoint, grants })
   }
   return new Abilities(question, ways)
 }
@@ -55,21 +61,6 @@ function endpointsOf({ resource, now }: Question): Iterable<Omit<UsableMethod, '
 function keyOf({ route, endpoint: { action, operation } }: Omit<UsableMethod, 'grants'>): string {
   // Only a read is refused where the view shows nothing.
   return JSON.stringify([route.kind, action, operation, operation === 'read' ? route.view : undefined])
-}
-
-/** The ways of one caller need one users record. */
-function* askingOnce<T>(steps: Steps<T>, records: Map<string, unknown>): Steps<T> {
-  let step = steps.next()
-  while (!step.done) {
-    const need = step.value
-    if (need.kind !== 'caller') {
-      step = steps.next(yield need)
-      continue
-    }
-    if (!records.has(need.id)) records.set(need.id, yield need)
-    step = steps.next(records.get(need.id))
-  }
-  return step.value
 }
 
 export class Abilities {

@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache'
 import { subsets } from '../../base/subsets.ts'
 import type { Condition } from '../conditions/condition.ts'
 import type { Rule } from '../policy.ts'
-import { comparedAttributes, isTimed, leavesOf, stepOf } from '../relations/all-kinds.ts'
+import { comparedAttributes, isTimed, leavesOf, meaningOf, stepOf } from '../relations/all-kinds.ts'
 import type { CallerAndTime, Has, Relation } from '../relations/relation-kind.ts'
 import { fitsObject, fitsResult, isOfFirstDecision, namesIn, type ResultNames, ruleNames } from '../rules/terms.ts'
 import type { Grant, HeldNames, TableParts } from './grant.ts'
@@ -57,6 +57,7 @@ export class GrantTable {
   /** The caller's values that relations compare: `id`, and attributes. */
   readonly #callerValues: readonly string[]
   readonly #isTimed: boolean
+  #meaning: string | undefined
   /** Whether some rule has a right side. */
   readonly #hasTransitions: boolean
   /** By the compared values that the caller lacks, and the conditions that hold. */
@@ -200,6 +201,21 @@ export class GrantTable {
   granted(asking: CallerAndTime, holding: readonly string[]): readonly GrantedWhere[] {
     const conditions = this.#named(holding)
     return this.#classes.map((fields) => ({ fields, where: whereGranted(this.#parts, fields, asking, conditions) }))
+  }
+
+  /** The same text for tables that grant the same, whoever has them and whatever policy they are of. */
+  get meaning(): string {
+    this.#meaning ??= this.#findMeaning()
+    return this.#meaning
+  }
+
+  #findMeaning(): string {
+    const { resource, rules, views } = this.#parts
+    const fieldsOf = (view: string) => [...(view === '*' ? resource.fields.keys() : (views?.get(view) ?? []))]
+    const granted = rules.map(({ effect, before, after, views: named }) =>
+      JSON.stringify([effect, before, after ?? null, named.flatMap(fieldsOf).sort()]),
+    )
+    return JSON.stringify([granted.sort(), this.compared.map((one) => [one.name, meaningOf(one)])])
   }
 
   /** The names of each cell, for warming the table of the next snapshot. */

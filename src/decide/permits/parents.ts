@@ -6,9 +6,9 @@ import type { Resource } from '../../resources/resource.ts'
 import { decide, type Question } from '../decide.ts'
 import type { Decision } from '../decision.ts'
 import type { Steps } from '../facts.ts'
+import { objectRoute } from '../object-routes.ts'
 import { isRefusal, type Refusal, refusalBy } from '../refusal.ts'
 import type { Snapshot } from '../snapshot.ts'
-import { objectRoute } from './references.ts'
 
 export interface NamedParent {
   /** The reference that names it. */

@@ -3,10 +3,11 @@
  * the writer can't read is as good as missing. A reference that stays as it was isn't asked again.
  */
 import type { Document } from '../../resources/object.ts'
-import type { FieldNames, Operation, Resource, Resources, Route } from '../../resources/resource.ts'
+import type { FieldNames, Resource, Resources } from '../../resources/resource.ts'
 import type { Lookup } from '../conditions/condition.ts'
 import { passRoleLevel, type Question } from '../decide.ts'
 import type { Steps } from '../facts.ts'
+import { objectRoute } from '../object-routes.ts'
 import type { Snapshot } from '../snapshot.ts'
 import type { Permit, ReadSet } from './permit.ts'
 
@@ -60,22 +61,4 @@ export function* referencesAsked(
 /** Of a field that the caller can't read, the answer must not tell whether it already had the value. */
 function stays(field: string, id: string, { document, named, readable }: ObjectBefore): boolean {
   return document[field] === id && (!named.has(field) || readable.has(field))
-}
-
-type ObjectOperation = Extract<Operation, 'read' | 'delete'>
-
-/** How one object is asked for; a resource without such a route is asked for by the usual action. */
-export function objectRoute(resource: Resource, operation: ObjectOperation, now: number) {
-  const route: Route = { path: '', resource: resource.name, kind: 'item', endpoints: new Map(), allow: '' }
-  return servedRoute(resource, operation, now) ?? { route, endpoint: { operation, action: operation } }
-}
-
-/** Undefined if no route of the resource is for this, or none any more. `now`: milliseconds since the epoch. */
-export function servedRoute({ routes, canonicalItemPath }: Resource, operation: ObjectOperation, now: number) {
-  const canonical = routes.filter(({ path }) => path === canonicalItemPath)
-  const served = [...canonical, ...routes].filter(({ kind, redirect, lifecycle, history }) => {
-    return kind === 'item' && !redirect && !history && now < (lifecycle?.sunsetAt ?? Number.POSITIVE_INFINITY)
-  })
-  const asked = served.flatMap((route) => [...route.endpoints.values()].map((endpoint) => ({ route, endpoint })))
-  return asked.find(({ endpoint }) => endpoint.operation === operation)
 }

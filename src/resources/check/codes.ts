@@ -61,6 +61,7 @@ export const SCHEMA_CODES = {
   'route-redirect': 'name one other path that serves the requests itself',
   'route-lifecycle': 'write the dates in order, and another path as the successor',
   'route-precondition': 'remove it, or write it at the route that serves PUT, PATCH or DELETE',
+  'route-events': 'write it at a route like `{ "path": "/orders/events", "methods": ["GET"], "events": {} }`',
   'route-clash': 'change one of the two paths',
   'history-invalid': 'write `"x-history": { "keep": "2y" }`, see docs/history.md',
   'command-invalid': 'see docs/commands.md, "The file"',

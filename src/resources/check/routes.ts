@@ -7,6 +7,7 @@ import {
   canBothMatch,
   declaredRoutes,
   isExternal,
+  isStream,
   operationOf,
   type RouteDeclaration,
   routeKind,
@@ -32,6 +33,7 @@ const CHECKS: readonly RouteCheck[] = [
   checkLifecycle,
   checkSuccessor,
   checkPrecondition,
+  checkEvents,
 ]
 
 /** `x-resource` must have passed checkXResource. */
@@ -95,7 +97,7 @@ function checkMethods(file: SchemaFile, route: RouteDeclaration, at: Path): read
     const where = [...at, 'methods', i]
     if (route.methods.indexOf(method) < i)
       return [file.fault(where, 'route-method-twice', `\`${method}\` is listed twice`)]
-    if (operationOf(kind, method, isExternal(file))) return []
+    if (isStream(route) || operationOf(kind, method, { isExternal: isExternal(file) })) return []
     const noun = kind === 'collection' ? 'a collection (without `{id}`)' : 'an item'
     return [file.fault(where, 'route-method', `${noun} can't declare \`${method}\``)]
   })
@@ -157,6 +159,16 @@ function checkPrecondition(file: SchemaFile, route: RouteDeclaration, at: Path):
   return [file.faultAtKey([...at, 'precondition'], 'route-precondition', message)]
 }
 
+function checkEvents(file: SchemaFile, route: RouteDeclaration, at: Path): readonly Diagnostic[] {
+  if (!isStream(route)) return []
+  const { path, methods, object } = route
+  const fault = (message: string) => [file.faultAtKey([...at, 'events'], 'route-events', message)]
+  if (methods.some((method) => method !== 'GET'))
+    return fault(`\`${path}\` is a stream of events, so it takes GET alone`)
+  if (parameterOf(path) === undefined && object === undefined) return []
+  return fault(`\`${path}\` names an object, and a stream of events is about all objects of a resource`)
+}
+
 /**
  * A decision about DELETE concerns the whole object, every other decision concerns fields; one rule can't express both.
  */
@@ -194,11 +206,18 @@ function placedRoutes(file: SchemaFile): readonly PlacedRoute[] {
 }
 
 function clashFault({ file, route, at }: PlacedRoute, earlier: readonly PlacedRoute[]): readonly Diagnostic[] {
-  const other = earlier.find((one) => canBothMatch(one.route.path, route.path))
+  const other = earlier.find((one) => canBothMatch(one.route.path, route.path) && !isOnlyWay(one.route, route))
   if (!other) return []
   const place = written(other.file.place([...other.at, 'path']))
   const message = `\`${route.path}\` and \`${other.route.path}\` (${place}) can match the same request`
   return [file.fault([...at, 'path'], 'route-clash', message)]
+}
+
+/** A stream may stand where an id could: the path without a parameter is meant first. */
+function isOnlyWay(one: RouteDeclaration, other: RouteDeclaration): boolean {
+  return (
+    one.path !== other.path && [one, other].some((route) => isStream(route) && parameterOf(route.path) === undefined)
+  )
 }
 
 function chainFault({ file, route, at }: PlacedRoute, all: readonly PlacedRoute[]): readonly Diagnostic[] {

@@ -73,7 +73,20 @@ function assemble(sources: readonly SourceText[], unread: readonly Diagnostic[])
   const faults = [...ofSchemas, ...ofRoutes, ...ofCommands]
   if (faults.length > 0) throw new FileError(faults)
   const own = files.map((file) => makeResource(file, commands, compiler))
-  return joined([...own, ...builtInBeside(own)])
+  return joined([...followed(own), ...builtInBeside(own)])
+}
+
+/**
+ * Whoever follows events sees other objects when a membership changes, or its own record: so where one resource has
+ * events, what happens to all stored objects is kept as long.
+ */
+function followed(resources: readonly Resource[]): readonly Resource[] {
+  const keepMs = Math.max(0, ...resources.flatMap(({ routes }) => routes.map(({ events }) => events?.keepMs ?? 0)))
+  if (keepMs === 0) return resources
+  return resources.map((resource) => {
+    if (resource.external) return resource
+    return Object.freeze({ ...resource, changes: { keepMs: Math.max(keepMs, resource.changes?.keepMs ?? 0) } })
+  })
 }
 
 /** Each step relies on the step before, so the first step that finds faults ends the check. */

@@ -1,6 +1,7 @@
 /**
  * The routes and actions that a schema file declares: the methods that a path accepts, and their names in the policy.
  */
+import ms, { type StringValue } from 'ms'
 import type { Action, Endpoint, FieldReference, Method, Operation, Route, RouteKind } from '../resource.ts'
 import { parameterOf, parentFieldOf } from '../routing/path-parameter.ts'
 import type { SchemaFile } from '../schema/schema-file.ts'
@@ -21,6 +22,9 @@ const ITEM: Operations = new Map([
 /** Another service takes any of the methods at any path. */
 const ELSEWHERE: Operations = new Map([...ITEM, ['POST', 'update']])
 
+const STREAM: Operations = new Map([['GET', 'watch']])
+
+/** The actions of every resource. */
 export const BUILT_IN_ACTIONS: readonly Operation[] = [
   'list',
   'read',
@@ -35,7 +39,12 @@ export const BUILT_IN_ACTIONS: readonly Operation[] = [
 const METHODS: readonly Method[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /** The operation of a method on a kind of route; undefined if the kind can't have the method, or always has it. */
-export function operationOf(kind: RouteKind, method: string, isExternal = false): Operation | undefined {
+export function operationOf(
+  kind: RouteKind,
+  method: string,
+  { isExternal = false, isStream = false } = {},
+): Operation | undefined {
+  if (isStream) return STREAM.get(method)
   const own = (kind === 'collection' ? COLLECTION : ITEM).get(method)
   return own ?? (isExternal ? ELSEWHERE.get(method) : undefined)
 }
@@ -87,7 +96,7 @@ function makeRoute(file: SchemaFile, references: readonly FieldReference[], decl
   const kind = routeKind(declared)
   const operations = new Map(
     declared.methods.flatMap((method) => {
-      const operation = operationOf(kind, method, isExternal(file))
+      const operation = operationOf(kind, method, { isExternal: isExternal(file), isStream: isStream(declared) })
       return operation ? [[method, operation] as const] : []
     }),
   )
@@ -102,6 +111,7 @@ function makeRoute(file: SchemaFile, references: readonly FieldReference[], decl
     ...redirectOf(declared),
     ...lifecycleOf(declared),
     ...(declared.precondition === undefined ? {} : { precondition: declared.precondition }),
+    ...(declared.events && { events: Object.freeze({ keepMs: ms((declared.events.keep ?? '1d') as StringValue) }) }),
   })
 }
 
@@ -153,6 +163,8 @@ export interface RouteDeclaration {
   readonly sunset?: string
   readonly successor?: string
   readonly precondition?: 'required'
+  /** `keep`: such as `1d`, which is also meant without it. */
+  readonly events?: { readonly keep?: string }
 }
 
 /** The routes of a file whose `x-resource` has passed checkXResource. */
@@ -178,6 +190,11 @@ interface XResource {
 
 function xResource(json: SchemaFile['json']): XResource {
   return (json as unknown as { 'x-resource': XResource })['x-resource']
+}
+
+/** Whether the route is a stream of events. */
+export function isStream({ events }: RouteDeclaration): boolean {
+  return events !== undefined
 }
 
 export function routeKind({ path, object }: RouteDeclaration): RouteKind {

@@ -40,7 +40,7 @@ type Register = (router: Router, path: string, route: Route) => void
 /**
  * The routers of these routes: strict and case-sensitive, so the route that is authorized is the route that runs. Each
  * beginning of a path has its own router, so a request is compared only with the few routes that begin like its path.
- * No two routes match one path (src/resources/check/routes.ts).
+ * No two routes match one path (src/resources/check/routes.ts), but a stream of events may have that of an id.
  */
 export class Routers {
   /** By the beginning that all their paths share. */
@@ -62,8 +62,8 @@ export class Routers {
   /** The match, and the routes of the router that has it. */
   find(method: string, target: Target | Problem): { readonly match: Match; readonly routes?: RouterMiddleware } {
     if (target instanceof Problem) return { match: { kind: 'malformed', problem: target } }
-    // No two routes match one path, so the order only saves time: most paths fit the longest of the beginnings.
-    for (const beginning of beginnings(target.path, this.#longestBeginning).reverse()) {
+    // A path without a parameter is meant first. Else the order only saves time: most fit the longest beginning.
+    for (const beginning of beginnings(target.path, this.#longestBeginning)) {
       const group = this.#groups.get(beginning)
       const registered = group && (this.#routers.get(beginning) ?? this.#make(beginning, group))
       const [layer] = registered?.router.match(target.path, method).path ?? []
@@ -112,13 +112,13 @@ function pathOf({ path }: Route): string {
   return withParameter(path, `:${parameterOf(path)}`).replace('*', '\\*')
 }
 
-/** A path, and each of its beginnings that ends with one of the first slashes. */
+/** A path, and each of its beginnings that ends with one of the first slashes, the longest first. */
 function beginnings(path: string, depth: number): string[] {
-  const found = [path]
+  const found: string[] = []
   for (let at = path.indexOf('/'), i = 0; at >= 0 && i < depth; at = path.indexOf('/', at + 1), i++) {
     found.push(path.slice(0, at + 1))
   }
-  return found
+  return [path, ...found.reverse()]
 }
 
 // The routes that gateways can ask about: those of schema files. The program's own are not the application's.

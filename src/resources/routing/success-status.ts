@@ -14,6 +14,7 @@ export function successStatus(operation: Operation, shown = true): 200 | 201 | 2
       return shown ? 200 : 204
     case 'list':
     case 'read':
+    case 'watch':
       return 200
   }
 }

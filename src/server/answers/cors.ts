@@ -49,6 +49,7 @@ const REQUEST_HEADERS = [
   'Idempotency-Key',
   'If-Match',
   'If-None-Match',
+  'Last-Event-ID',
   'Policy-Sequence-At-Least',
   'Traceparent',
   'Tracestate',

@@ -113,6 +113,13 @@ export function readListQuery(parameters: Query, limits: Pick<Limits, 'page'>, d
   }
 }
 
+/** The query of a stream of events: the filters of a list, and nothing else. Throws as readListQuery. */
+export function readStreamQuery(parameters: Query, limits: Pick<Limits, 'page'>, decision: ListDecision): ListRequest {
+  const other = [...parameters.keys()].find((name) => reservedFor(decision).has(name))
+  if (other !== undefined) throw unknownParameter(other, [...decision.queryable.keys()])
+  return readListQuery(parameters, limits, decision)
+}
+
 function namesIn(parameters: Query, decision: Pick<ListDecision, 'refers' | 'aggregates'>): QueriedFields {
   const reserved = reservedFor(decision)
   const filters = [...parameters.keys()].filter((name) => !reserved.has(name)).map(withoutOperator)

@@ -1,11 +1,12 @@
 /** The access that a document describes: the operations and fields of one set of subjects, or of all. */
 
 import { type RouteMethod, routeMethodsOf } from '../../decide/callers-and-routes.ts'
-import { passRoleLevel } from '../../decide/decide.ts'
+import { passRoleLevel, sightOf } from '../../decide/decide.ts'
 import { NO_FACTS, withFacts } from '../../decide/facts.ts'
 import { inView } from '../../decide/grants/caller-grants.ts'
 import type { GrantTable } from '../../decide/grants/grant-table.ts'
 import type { RoleLevel } from '../../decide/grants/role-level.ts'
+import { Sight } from '../../decide/grants/sight.ts'
 import type { Subject } from '../../decide/grants/subjects.ts'
 import type { Limit } from '../../decide/policy.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
@@ -59,10 +60,17 @@ export async function accessOf(snapshot: Snapshot, subject: Subject, resources: 
  */
 export function fieldsShown(access: Access, { route, endpoint, resource }: RouteMethod): FieldsByObject {
   const shows = endpoint.operation === 'list' || endpoint.operation === 'read' ? endpoint.action : 'read'
-  const { some, every } = access.granted(resource, shows)
+  const { some, every } =
+    endpoint.operation === 'watch' ? watched(access, resource, endpoint.action) : access.granted(resource, shows)
   if (route.view === undefined) return { some, every }
   const view = access.snapshot.viewOf(resource.name, route.view)
   return { some: some.intersection(view), every: every.intersection(view) }
+}
+
+/** A stream shows what a GET shows, as far as its own action grants it. */
+function watched(access: Access, resource: Resource, action: string): FieldsByObject {
+  const [watch, read] = [access.granted(resource, action), access.granted(resource, 'read')]
+  return { some: read.some.intersection(watch.some), every: read.every.intersection(watch.every) }
 }
 
 /** The access of all subjects together: every operation, and the fields that a rule allows to somebody. */
@@ -112,6 +120,8 @@ async function isOffered({ tables, snapshot, subject }: SubjectAccess, routeMeth
   const caller = subject.caller && { ...subject.caller, claims }
   const question = { ...routeMethod, subject: { ...subject, caller }, blocked: false, now: 0 }
   const reached = await withFacts(passRoleLevel(question, snapshot), NO_FACTS)
+  if (reached.kind === 'grants' && routeMethod.endpoint.operation === 'watch')
+    return (await withFacts(sightOf(question, reached, snapshot), NO_FACTS)) instanceof Sight
   if (reached.kind !== 'grants' || routeMethod.endpoint.operation !== 'read') return reached.kind !== 'refused'
   return inView(reached, reached.roleLevel.grantable).size > 0
 }

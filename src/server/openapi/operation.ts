@@ -25,6 +25,7 @@ const VERBS: Readonly<Record<Operation, string>> = {
   replace: 'Replace',
   update: 'Update',
   delete: 'Delete',
+  watch: 'Follow the events of',
   options: 'Show the accepted methods of',
 }
 

@@ -1,6 +1,7 @@
 /** The parameters of an operation: the path's id, conditions, and the query of a list. */
 
 import type { RouteMethod } from '../../decide/callers-and-routes.ts'
+import { servedRoute } from '../../decide/object-routes.ts'
 import type { Limits } from '../../decide/policy.ts'
 import { BATCHES } from '../../resources/built-in/batch.ts'
 import { type Field, isAggregated, type Resources, type Route } from '../../resources/resource.ts'
@@ -38,6 +39,8 @@ const IDEMPOTENCY_KEY = 'Makes the request safe to repeat for 24 hours: each rep
 
 const AT = 'The version of this time alone, without `limit` and `cursor`; the answer is 404 if none is kept.'
 
+const LAST_EVENT_ID = 'The `id` of the last event that the client has got: the stream goes on after it.'
+
 const AT_LEAST =
   'Only an instance with this published policy, or a later one, answers; another one answers 503. See Policy-Sequence.'
 
@@ -66,6 +69,8 @@ function ownParameters(routeMethod: RouteMethod, id: readonly Part[], describing
         ...expandParameter(routeMethod, describing),
         headerParameter(describing, 'If-None-Match', IF_NONE_MATCH),
       ]
+    case 'watch':
+      return eventParameters(routeMethod, describing)
     case 'create':
       return [...id, headerParameter(describing, 'Idempotency-Key', IDEMPOTENCY_KEY)]
     case 'replace':
@@ -116,12 +121,26 @@ function headerParameter({ components }: Describing, name: string, description: 
   return components.add('parameters', name, { name, in: 'header', description, schema: { type: 'string' } })
 }
 
+function queryableFields({ fields }: RouteMethod['resource'], every: ReadonlySet<string>): readonly Field[] {
+  return [...fields.values()].filter(({ name, indexed }) => every.has(name) && (indexed || name === 'id'))
+}
+
+/** A stream has the filters of the list, whose action may have another name. */
+function eventParameters(routeMethod: RouteMethod, describing: Describing): readonly Part[] {
+  const { access, schemas } = describing
+  const { resource } = routeMethod
+  const action = servedRoute(resource, 'list', 0)?.endpoint.action ?? 'list'
+  const { every } = fieldsShown(access, { ...routeMethod, endpoint: { operation: 'list', action } })
+  return [
+    ...queryableFields(resource, every).flatMap((field) => filters(field, schemas)),
+    headerParameter(describing, 'Last-Event-ID', LAST_EVENT_ID),
+  ]
+}
+
 function listParameters(routeMethod: RouteMethod, { access, schemas, components }: Describing): readonly Part[] {
   const { page } = access.snapshot.limits
   const { some, every } = fieldsShown(access, routeMethod)
-  const queryable = [...routeMethod.resource.fields.values()].filter(
-    ({ name, indexed }) => every.has(name) && (indexed || name === 'id'),
-  )
+  const queryable = queryableFields(routeMethod.resource, every)
   const names = queryable.map(({ name }) => name)
   const sorted = listOf('sort', 'Fields to sort by, with `-` before a descending one.', {
     items: { type: 'string', enum: names.flatMap(bothWays) },

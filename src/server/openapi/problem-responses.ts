@@ -199,6 +199,7 @@ const BY_OPERATION: Readonly<Record<Operation, readonly ProblemCode[]>> = {
     'patch-conflict',
   ],
   delete: ['object-not-found', ...CONDITIONAL, 'write-conflict'],
+  watch: ['not-acceptable', 'quota-exceeded'],
   options: [],
 }
 

@@ -4,6 +4,7 @@ import { BATCHES } from '../../resources/built-in/batch.ts'
 import { isAggregated, type Operation, type Resource, type RouteExchange } from '../../resources/resource.ts'
 import { redirectStatus, successStatus } from '../../resources/routing/success-status.ts'
 import { EVENT_STREAM } from '../answers/event-stream.ts'
+import { RESET_REASONS } from '../events/event-text.ts'
 import { MOST_GROUPS } from '../input/read-aggregates.ts'
 import { type Access, fieldsShown } from './access.ts'
 import { type Part, pascal } from './components.ts'
@@ -50,6 +51,8 @@ function answersOf(routeMethod: RouteMethod, describing: Describing): readonly R
       return [listAnswer(routeMethod, describing)]
     case 'read':
       return route.history ? [historyAnswer(routeMethod, describing)] : readAnswers(routeMethod, describing)
+    case 'watch':
+      return [eventsAnswer(routeMethod, describing)]
     case 'create':
       return [createAnswer(routeMethod, describing)]
     case 'delete':
@@ -127,6 +130,32 @@ function listAnswer(routeMethod: RouteMethod, describing: Describing): Reply {
     headers,
     schema,
   }
+}
+
+const EVENTS =
+  'Server-sent events (docs/events.md). The `data` of `appeared` and `changed` is the object, as a GET shows it; that of `gone` has its id alone. After `reset`, read the list again.'
+
+function eventsAnswer(routeMethod: RouteMethod, describing: Describing): Reply {
+  const { components, schemas } = describing
+  const shown = schemas.object(fieldsShown(describing.access, routeMethod).some, new Set())
+  const text = { type: 'string' }
+  const event = (kinds: readonly string[], data: Part) => ({
+    type: 'object',
+    properties: { id: text, event: { type: 'string', enum: kinds }, data },
+    required: ['id', 'event', 'data'],
+    additionalProperties: false,
+  })
+  const gone = { type: 'object', properties: { id: text }, required: ['id'], additionalProperties: false }
+  const reset = {
+    type: 'object',
+    properties: { reason: { type: 'string', enum: RESET_REASONS } },
+    required: ['reason'],
+  }
+  const schema = components.add('schemas', `${schemas.base + viewName(routeMethod)}Event`, {
+    oneOf: [event(['appeared', 'changed'], shown), event(['gone'], gone), event(['reset'], reset)],
+  })
+  const { status, description, headers } = { status: successStatus('watch'), description: EVENTS, headers: NO_HEADERS }
+  return { status, description, headers, schema, mediaType: EVENT_STREAM }
 }
 
 const GROUPS =

@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Problem } from '../../base/problems/problem.ts'
 import type { UnderWay } from '../../base/under-way.ts'
 import type { Caller } from '../../decide/caller.ts'
-import type { Decision } from '../../decide/decision.ts'
+import type { Decision, WatchDecision } from '../../decide/decision.ts'
 import type { Evidence } from '../../decide/evidence.ts'
 import type { Steps } from '../../decide/facts.ts'
 import type { Abilities } from '../../decide/grants/abilities.ts'
@@ -17,7 +17,7 @@ import type { SignIn } from '../../identity/sign-in/sign-in.ts'
 import type { ActivePolicy } from '../../policy/live/active-policy.ts'
 import type { Json, Method, Resource, Resources, Route } from '../../resources/resource.ts'
 import type { ObjectChanges } from '../../store/changes.ts'
-import type { OpenTransaction, Replay, Store } from '../../store/contract.ts'
+import type { Comparison, OpenTransaction, Replay, Store } from '../../store/contract.ts'
 import type { AccessParts } from '../authzen/pep.ts'
 import type { AskInMemory } from '../http/in-memory.ts'
 import type { UnreadAnswers } from '../http/unread-answers.ts'
@@ -97,6 +97,21 @@ export interface Services {
 /** Gets the facts that further steps of the decision ask for: as they are, or as they will be right after a write. */
 type AskFacts = <T>(steps: Steps<T>, written?: Permit<'create'> | Permit<'update'>) => T | Promise<T>
 
+/** How the caller of a request follows events: it is decided again while its stream is open. */
+interface EventStreams {
+  /** Counts a stream until the returned function is called. Throws Problem quota-exceeded. */
+  readonly enter: () => () => void
+  /** `response`: its head is written. */
+  readonly follow: (response: ServerResponse, asked: FollowedList) => void
+}
+
+interface FollowedList {
+  readonly decision: WatchDecision
+  readonly filter: readonly Comparison[]
+  /** As the client sent it. */
+  readonly lastEventId: string | undefined
+}
+
 export interface HandledRequest {
   readonly method: Method
   readonly route: Route
@@ -111,6 +126,8 @@ export interface HandledRequest {
   readonly gone: () => AbortSignal
   /** For a batch, whose requests have the same client. */
   readonly received: () => ReceivedRequest
+  /** For a stream of events. */
+  readonly events: () => EventStreams
   readonly ask: AskFacts
   /** Who asks, and when: for questions about other objects. */
   readonly asked: () => AskedBy
@@ -143,6 +160,8 @@ export interface Outcome {
   readonly body: Json | WrittenJson | undefined
   /** Server-sent events in place of a body: they end when the client is gone, and in a minute. */
   readonly events?: AsyncIterable<string>
+  /** The same for a stream without such an end: sends them after the head of the answer. */
+  readonly stream?: (response: ServerResponse) => void
   /** The evidence of a write, if it is known only after the handler ran. */
   readonly evidence?: Evidence
   /** The id of the created object. */

@@ -2,6 +2,7 @@
 import type { RouterContext } from '@koa/router'
 import type { Middleware } from 'koa'
 import { Queues } from '../../base/queues.ts'
+import { callerKey } from '../../decide/caller.ts'
 import type { Decision } from '../../decide/decision.ts'
 import { abilitiesOf } from '../../decide/grants/abilities.ts'
 import { ACCESS_REQUESTS_PATH } from '../../resources/built-in/access-requests.ts'
@@ -15,6 +16,7 @@ import { createWrites } from '../answers/record.ts'
 import { admit } from '../authzen/forward.ts'
 import { ACCESS_HANDLERS } from '../authzen/routes.ts'
 import { sendBatch } from '../batch/send-batch.ts'
+import type { EventHub } from '../events/event-hub.ts'
 import { clientGone } from '../http/http-server.ts'
 import type { Input } from '../input/input.ts'
 import { answerQuestion } from '../questions/answer-question.ts'
@@ -39,11 +41,12 @@ import { listObjects, readObject } from './read-objects.ts'
 import { runCommand } from './run-command.ts'
 import { showHistory } from './show-history.ts'
 import { signIn, signOut } from './tokens.ts'
+import { watchObjects } from './watch-objects.ts'
 import { deleteObject, patchObject, replaceObject, updateObject } from './write-object.ts'
 
 type RouteState = Received & Matched & Addressed & Forwarding & Accepted & Authorized & Validated
 /** Where handlers read and write. */
-type HandlerGate = WriteGate & { readonly store: Store }
+type HandlerGate = WriteGate & { readonly store: Store; readonly events?: EventHub | undefined }
 
 type RouteHandler = Middleware<RouteState & Writable<Handled>>
 
@@ -82,6 +85,7 @@ const BY_OPERATION: Readonly<Record<Operation, Handler>> = {
       ? patchObject(services, request, of(decision, 'update'), input.operations)
       : updateObject(services, request, of(decision, 'update'), of(input, 'body').body),
   delete: (services, request, decision) => deleteObject(services, request, of(decision, 'delete')),
+  watch: (_, request, decision, input) => watchObjects(request, of(decision, 'watch'), of(input, 'list').query),
   options: (_, { route }) => showOptions(route),
 }
 
@@ -176,6 +180,15 @@ function requestOf({ state, method, req, res }: Parameters<RouteHandler>[0], gat
     address,
     gone: () => clientGone(res),
     received: () => ({ requestId: state.requestId, req, res }),
+    events: () => {
+      const { events } = gate
+      if (!events) throw new Error('nobody follows the changes of this store')
+      return {
+        enter: () => events.enter(callerKey({ caller, address })),
+        follow: (response, asked) =>
+          void events.follow(response, { ...asked, accepted, credentials: state.credentials, policy }),
+      }
+    },
     asked: () => questionAsked(gate, policy, accepted),
     resources: gate.resources,
     ask: (steps, written) => askFacts(gate, accepted, steps, written),

@@ -13,7 +13,7 @@ import { echoesRequestId } from '../../resources/built-in/access.ts'
 import type { Match } from '../../resources/routing/match-route.ts'
 import { withParameter } from '../../resources/routing/path-parameter.ts'
 import type { Cors } from '../answers/cors.ts'
-import { sendEvents } from '../answers/event-stream.ts'
+import { openEventStream, sendEvents } from '../answers/event-stream.ts'
 import { answeredStatus, observe, settleRecord } from '../answers/record.ts'
 import { PROBLEM_TYPE, problemDocument, problemOf } from '../answers/to-problem.ts'
 import { hasBody } from '../http/http-server.ts'
@@ -148,8 +148,14 @@ export function present(
       const { status } = state.outcome
       const headers = { ...state.headers, ...state.outcome.headers }
       if (status === 204) parts.cors?.answerPreflight(ctx.req, headers)
-      if (state.outcome.events) {
-        sendEvents(ctx.res, headers, state.outcome.events)
+      const { events, stream } = state.outcome
+      if (events) {
+        sendEvents(ctx.res, headers, events)
+        return
+      }
+      if (stream) {
+        openEventStream(ctx.res, headers)
+        stream(ctx.res)
         return
       }
       if (state.body !== undefined) headers['Content-Type'] = 'application/json; charset=utf-8'

@@ -12,10 +12,18 @@ import type { Limits } from '../../decide/policy.ts'
 import type { Command, Operation, Resource } from '../../resources/resource.ts'
 import type { RouteMatch } from '../../resources/routing/match-route.ts'
 import { inputFaults } from '../../resources/validate/compile-schema.ts'
+import { EVENT_STREAM } from '../answers/event-stream.ts'
 import { hasBody } from '../http/http-server.ts'
 import type { Content, EntityTag, Input, ListRequest, Preconditions, TagCondition } from '../input/input.ts'
 import { readBody } from '../input/read-body.ts'
-import { readHistoryQuery, readItemQuery, readListQuery, readQuery, refuseQuery } from '../input/read-query.ts'
+import {
+  readHistoryQuery,
+  readItemQuery,
+  readListQuery,
+  readQuery,
+  readStreamQuery,
+  refuseQuery,
+} from '../input/read-query.ts'
 import type { Accepted, Authorized, Forwarding, Received, Stage, Validated } from './state.ts'
 
 interface Frame {
@@ -29,8 +37,8 @@ const WITH_BODY: readonly Operation[] = ['create', 'replace', 'update']
 /** The media type as sent. A client may require the parameter or leave it out. */
 const REPRESENTATION = 'application/json;charset=utf-8'
 
-/** Operations whose answers have no body, so nothing is negotiated. */
-const BODILESS: readonly Operation[] = ['delete', 'options']
+/** Operations whose answers have no body in JSON. */
+const BODILESS: readonly Operation[] = ['delete', 'watch', 'options']
 
 /**
  * Throws Problem not-acceptable, invalid-query, what read-body throws, invalid-patch, invalid-precondition, or
@@ -60,6 +68,8 @@ export function validate(): Stage<Received & Accepted & Authorized & Forwarding,
  */
 function refuseUnacceptable(ctx: Context, operation: Operation): void {
   const { accept } = ctx.req.headers
+  if (operation === 'watch' && ctx.accepts(EVENT_STREAM) === false)
+    throw new Problem('not-acceptable', `The header Accept excludes ${EVENT_STREAM}; accept it.`)
   // Most clients send one of these two, and both accept JSON.
   if (accept === undefined || accept === '*/*' || BODILESS.includes(operation)) return
   if (ctx.accepts(REPRESENTATION) !== false) return
@@ -68,7 +78,8 @@ function refuseUnacceptable(ctx: Context, operation: Operation): void {
 
 function withHeaders(ctx: Context, { route }: RouteMatch, decision: Decision, content: Content): Input {
   // RFC 9110 section 13.2.1: preconditions concern one representation, so these decisions ignore them.
-  if (decision.kind === 'route' || decision.kind === 'list') return { ...content, preconditions: {} }
+  if (decision.kind === 'route' || decision.kind === 'list' || decision.kind === 'watch')
+    return { ...content, preconditions: {} }
   const preconditions = readPreconditions(ctx.req)
   // The other methods can be repeated safely without a key.
   const idempotencyKey = route.command || decision.kind === 'create' ? readIdempotencyKey(ctx.req) : undefined
@@ -84,6 +95,8 @@ function readContent(ctx: Context, frame: Frame, decision: Decision): Content | 
   if (decision.kind === 'list')
     return { kind: 'list', query: underParent(match, readListQuery(readQuery(query), limits, decision)) }
   if (match.route.history) return { kind: 'history', ...readHistoryQuery(readQuery(query), limits) }
+  if (decision.kind === 'watch')
+    return { kind: 'list', query: readStreamQuery(readQuery(query), limits, decision.list) }
   if (decision.kind === 'read') return { kind: 'item', ...readItemQuery(readQuery(query), frame.resource) }
   if (query !== '') refuseQuery(query)
   const { operation } = match.endpoint

@@ -22,6 +22,7 @@ const METHODS: Readonly<Record<Operation, Method>> = {
   replace: 'PUT',
   update: 'PATCH',
   delete: 'DELETE',
+  watch: 'GET',
   options: 'OPTIONS',
 }
 

@@ -121,6 +121,9 @@ function requestOf(
     received: () => {
       throw new Error('nothing sends a batch')
     },
+    events: () => {
+      throw new Error('nothing follows events')
+    },
     ask: (steps) =>
       withFacts(steps, {
         user: (id) => store.get('users', id),

@@ -1,0 +1,125 @@
+/** Streams of events as HTTP: what is negotiated, what they are bounded by, and how they end. */
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { startTestServer, type TestServer } from '../server.ts'
+import { until } from '../until.ts'
+import { EVENTS_WORLD } from './events-world.ts'
+import { FollowingClient, Refusal } from './follow.ts'
+
+describe('a stream of events', () => {
+  let server: TestServer
+  const tokens: Record<string, string> = {}
+  const clients: FollowingClient[] = []
+
+  before(async () => {
+    server = await startTestServer({ files: EVENTS_WORLD })
+    for (const [name, role] of [
+      ['alice', 'member'],
+      ['sue', 'support'],
+      ['ada', 'admin'],
+    ] as const)
+      tokens[name] = await server.token(name, role)
+    for (const name of ['walt', 'wes']) tokens[name] = await server.token(name)
+  })
+  afterEach(() => {
+    for (const client of clients.splice(0)) client.close()
+  })
+  after(() => server.stop())
+
+  const open = async (who: string) => {
+    const client = await FollowingClient.open(server.url, tokens[who], { lists: false })
+    clients.push(client)
+    return client
+  }
+  const ask = (method: string, path: string, headers: Record<string, string> = {}) =>
+    server.ask(method, path, { token: tokens.sue, headers })
+  const make = (body: unknown) => server.ask('POST', '/parcels', { token: tokens.ada, body })
+
+  it('is never kept by a cache nor held back by a proxy, and ends with its connection', async () => {
+    const { headers } = await open('sue')
+    expect(headers['content-type']).to.equal('text/event-stream; charset=utf-8')
+    expect(headers['cache-control']).to.equal('no-store')
+    expect([headers['x-accel-buffering'], headers.connection]).to.deep.equal(['no', 'close'])
+    expect(await server.lastDecision({ route: '/parcels/events' })).to.include({
+      action: 'watch',
+      outcome: 'allowed',
+      status: 200,
+    })
+  })
+
+  it('answers HEAD without a stream, OPTIONS with its methods, and 406 where the client takes something else', async () => {
+    const head = await ask('HEAD', '/parcels/events')
+    expect([head.status, head.text, head.headers.get('content-type')]).to.deep.equal([
+      200,
+      '',
+      'text/event-stream; charset=utf-8',
+    ])
+    expect((await ask('OPTIONS', '/parcels/events')).headers.get('allow')).to.equal('GET, HEAD, OPTIONS')
+    expect((await ask('GET', '/parcels/events', { Accept: 'application/json' })).body.code).to.equal('not-acceptable')
+    expect((await ask('PUT', '/parcels/events')).status).to.equal(405)
+    // Another id is an object's.
+    expect((await ask('GET', '/parcels/event')).body.code).to.equal('object-not-found')
+  })
+
+  it('is refused without the action, or without the list that it would keep', async () => {
+    for (const who of ['walt', 'wes']) {
+      const refusal = await open(who).catch((error: unknown) => error)
+      expect(refusal, who).to.be.instanceOf(Refusal).and.to.include({ status: 403 })
+    }
+    const can = await server.ask('GET', '/parcels?can=true', { token: tokens.sue })
+    expect(can.body.can.actions).to.include('watch')
+    const none = await server.ask('GET', '/parcels?can=true', { token: tokens.walt })
+    expect(none.body.can.actions).to.not.include('watch')
+  })
+
+  it('cuts off a client that does not read, and tells the others in time', async () => {
+    const sue = await open('sue')
+    const silent = await silentClient(server.url, tokens.alice ?? '')
+    const note = 'x'.repeat(40_000)
+    // More than the bound and all buffers of the connection.
+    for (let i = 0; i < 300; i++) await make({ ownerId: 'alice', note })
+    await until(() => sue.heard.length > 300)
+    let read = 0
+    silent.on('data', (piece) => {
+      read += piece.length
+    })
+    silent.resume()
+    await until(() => silent.destroyed)
+    expect(read).to.be.lessThan(300 * note.length)
+    expect(sue.isEnded).to.equal(false)
+  })
+
+  it('counts its streams, and refuses what is too much', async () => {
+    const many = await Promise.all(Array.from({ length: 100 }, () => open('sue')))
+    const refusal = await open('sue').catch((error: unknown) => error)
+    expect(refusal).to.be.instanceOf(Refusal).and.to.include({ status: 429 })
+    await open('alice')
+    many[0]?.close()
+    await until(async () => {
+      const again = await open('sue').catch(() => undefined)
+      return again !== undefined
+    })
+  })
+
+  it('ends at once when the server stops', async () => {
+    const other = await startTestServer({ files: EVENTS_WORLD })
+    const client = await FollowingClient.open(other.url, await other.token('sue', 'support'))
+    await until(() => client.heard.length > 0)
+    const begun = Date.now()
+    await other.stop()
+    expect(Date.now() - begun).to.be.lessThan(9000)
+    await until(() => client.isEnded)
+  })
+})
+
+/** Sends the request, and never reads. */
+async function silentClient(url: string, token: string): Promise<Socket> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => socket.destroy())
+  socket.pause()
+  socket.write(`GET /parcels/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`)
+  await sleep(300)
+  return socket
+}
