@@ -54,7 +54,8 @@ export function recordLine(record: DecisionRecord): string {
   return quiet(`${open.slice(0, -1)}${isCut ? ',"cut":true' : ''}${sealed}${sealedFacts}}`)
 }
 
-// ---- The three parts of a line. Each names all its members: copying what is left of a record took more time than writing it.
+// ---- The three parts of a line. Each names all its members: to copy a record's remaining members took longer than to
+// write the line.
 
 type Who = 'address' | 'subject' | 'credential' | 'signedIn'
 type Known = 'parent' | 'objectId' | 'searched' | 'expanded' | 'along' | 'migrated' | 'arguments' | 'facts'

@@ -25,6 +25,8 @@ export interface WriteOptions extends CallOptions {
   readonly ifMatch?: string | undefined
 }
 
+export interface RunOptions extends CreateOptions, WriteOptions {}
+
 const KNOWN: unique symbol = Symbol('where an object was read, and its tag')
 
 interface Known {
@@ -139,6 +141,15 @@ class Connection {
 
   async replace<T extends object>(path: string, of: Of<object>, body: unknown, options: WriteOptions) {
     return this.#write<T>('PUT', path, of, options, {}, body)
+  }
+
+  /** A command: whoever sends it again with its key gets the first answer. */
+  async run<T extends object>(path: string, of: Of<object>, body: unknown, options: RunOptions): Promise<Read<T>> {
+    const known = knownOf(of, options.ifMatch)
+    const tag = options.ifMatch ?? known.tag
+    const key = { 'Idempotency-Key': options.idempotencyKey ?? newKey() }
+    const headers = tag === undefined ? key : { ...key, 'If-Match': tag }
+    return read<T>(await this.#send('POST', at(path, known.id), { headers, body, repeatable: true }, options), known.id)
   }
 
   async delete(path: string, of: Of<object>, options: WriteOptions): Promise<void> {

@@ -86,6 +86,15 @@ export async function inAWorldOfReferences(url: string, token: string): Promise<
   }
 }
 
+/** A command: with the object that was read, and again in a state that the rules don't let it begin with. */
+export async function placeAnOrder(url: string, token: string): Promise<unknown> {
+  const api = connectReferring({ url, token })
+  const order = await api.orders.create({ currency: 'EUR', items: [{ sku: 'A1', quantity: 1, unitPrice: 100 }] })
+  const placed = await api.orders.place(order, { note: 'soon' })
+  const late = await problemOf(api.orders.place(order, {}, { idempotencyKey: 'again' }))
+  return [placed.status, placed.note, late?.code]
+}
+
 export async function problemOf(work: Promise<unknown>): Promise<ApiProblem | undefined> {
   try {
     await work

@@ -14,11 +14,18 @@ import { BATCHING } from '../batch/batch-world.ts'
 import { ROOT, sallyport } from '../command.ts'
 import { errorLines, expectedLines } from '../compile-errors.ts'
 import { removeFolder } from '../ends-with-tests.ts'
+import { withRules } from '../policy-text.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
 const CALLS = 'made-client.ts'
 const GENERATED = join(ROOT, 'examples/typescript-client/generated')
 const SHIPPED = ['--policies', join(ROOT, 'policies'), '--schemas', join(ROOT, 'schemas')]
+
+/** The command file of docs/commands.md. */
+async function placeOrder(): Promise<string> {
+  const page = await readFile(join(ROOT, 'docs/commands.md'), 'utf8')
+  return /^```json\n(\{.*?)^```/ms.exec(page)?.[1] ?? ''
+}
 
 // biome-ignore lint/suspicious/noExplicitAny: its types are there only when this test has made the clients
 type Calls = any
@@ -29,7 +36,10 @@ describe('a client that `sallyport client` made', () => {
   let alice: string
 
   before(async () => {
-    server = await startTestServer({ demo: true, files: BATCHING })
+    const rule = 'p, member, orders, place, owner+draft>placed, *, allow'
+    const policy = withRules(BATCHING['policies/policy.csv'], rule)
+    const commands = { 'policies/policy.csv': policy, 'schemas/commands/place-order.json': await placeOrder() }
+    server = await startTestServer({ demo: true, files: { ...BATCHING, ...commands } })
     alice = await server.token('alice', 'member')
     const referring = ['--policies', join(server.folder, 'policies'), '--schemas', join(server.folder, 'schemas')]
     for (const [name, places] of [
@@ -106,6 +116,11 @@ describe('a client that `sallyport client` made', () => {
       undone: 'object-not-found',
       parts: [424, 404],
     })
+  })
+
+  it('runs commands by their names, on an object or its id', async () => {
+    const token = await server.token('erin', 'member')
+    expect(await calls.placeAnOrder(server.url, token)).to.deep.equal(['placed', 'soon', 'forbidden'])
   })
 
   it('makes one object, and changes nothing twice, when answers are lost', async () => {

@@ -4,6 +4,9 @@
  */
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { Prover } from '../../src/analysis/guarantees/prove.ts'
+import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
+import { policyFiles, shipped } from '../openapi/fixture.ts'
 import { withRules } from '../policy-text.ts'
 import { drawing, runs } from '../runs.ts'
 import { startTestServer, type TestServer } from '../server.ts'
@@ -66,6 +69,32 @@ function filesFor(callers: readonly Caller[]): Readonly<Record<string, string>> 
   }
 }
 
+/** What each command sets by itself, and `finish` with the input of this test. */
+const SETS: Readonly<Record<string, readonly string[]>> = {
+  finish: ['state', 'note', 'by', 'at'],
+  reopen: ['state'],
+  stamp: ['secret'],
+  unlock: ['note'],
+  hold: ['state'],
+}
+
+/** The fields of which a guarantee says that the caller never updates them, and the rules let it. */
+function brokenFor(callers: readonly Caller[]) {
+  const fields = [...new Set(Object.values(SETS).flat())]
+  const all = callers.flatMap(({ name }) => fields.map((field) => `${name} ${field}`))
+  const sentences = all.map((key) => {
+    const [role, field] = key.split(' ')
+    const about = `subjects: [${role}], resource: jobs, actions: [update], fields: [${field}]`
+    return `- name: ${key}\n  never: { ${about} }\n`
+  })
+  const files = { ...filesFor(callers), 'policies/guarantees.yaml': sentences.join('') }
+  const { resources } = shipped(files)
+  const policy = parsePolicy(policyFiles(files), resources)
+  const prover = new Prover(policy, resources, Date.parse('2026-06-01T00:00:00Z'))
+  const broken = policy.guarantees.filter((one) => prover.answer(one).kind === 'broken')
+  return { broken: new Set(broken.map(({ name }) => name)), kept: all.length - broken.length }
+}
+
 interface Asking {
   readonly server: TestServer
   readonly admin: string
@@ -113,7 +142,13 @@ async function tried(
 }
 
 describe('questions about a command', () => {
-  const counted = { yes: 0, no: 0 }
+  const counted = { yes: 0, no: 0, broken: 0, kept: 0 }
+  /** The fields that a caller has set by a command, whatever rules about `update` say. */
+  const set = new Set<string>()
+
+  const note = (caller: string, action: string) => {
+    for (const field of SETS[action] ?? []) set.add(`${caller} ${field}`)
+  }
 
   const compare = async (asking: Asking, { name, lines }: Caller, jobs: readonly Record<string, unknown>[]) => {
     const person = await personOf(asking, name)
@@ -125,13 +160,14 @@ describe('questions about a command', () => {
       expect(status, what).to.be.oneOf([200, 204, 403])
       expect(decision, what).to.equal(status < 300)
       counted[decision ? 'yes' : 'no'] += 1
+      if (decision) note(name, action)
     }
   }
 
-  it('are answered as the POST is: by AuthZEN evaluations and searches', () =>
+  it('are answered as the POST is: by AuthZEN evaluations, searches, and guarantees about who updates a field', () =>
     drawing(
       async () => {
-        const [drawn, [jobs = []]] = [fc.sample(randomCaller, runs(24, 6)), fc.sample(randomJobs, 1)]
+        const [drawn, [jobs = []]] = [fc.sample(randomCaller, runs(24, 4)), fc.sample(randomJobs, 1)]
         const callers = callersIn(drawn)
         const server = await startTestServer({ files: filesFor(callers) })
         const asking = {
@@ -140,14 +176,21 @@ describe('questions about a command', () => {
           pep: await server.token('shop', 'pdp-client'),
         }
         try {
+          set.clear()
           for (const caller of callers) await compare(asking, caller, jobs)
         } finally {
           await server.stop()
         }
+        const { broken, kept } = brokenFor(callers)
+        expect([...set].filter((key) => !broken.has(key))).to.deep.equal([])
+        counted.broken += set.size
+        counted.kept += kept
       },
       () => {
         expect(counted.yes, 'allowed').to.be.greaterThan(3)
         expect(counted.no, 'refused').to.be.greaterThan(3)
+        expect(counted.broken, 'set by commands').to.be.greaterThan(3)
+        expect(counted.kept, 'guarantees that hold').to.be.greaterThan(0)
       },
     ))
 })

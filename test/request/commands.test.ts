@@ -1,4 +1,5 @@
 /** Commands: declared changes of one object, which one request runs whole or not at all. */
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { decideAgain } from '../../src/analysis/replay/decide-again.ts'
@@ -10,8 +11,8 @@ import { NeededParts } from '../../src/tools/usage/needed-parts.ts'
 import { policyParts } from '../../src/tools/usage/parts.ts'
 import { sallyport } from '../command.ts'
 import { ENGINES, type OnEngine } from '../data/each-engine.ts'
-import { ruledBy } from '../policy-text.ts'
-import type { TestServer } from '../server.ts'
+import { ruledBy, withRules } from '../policy-text.ts'
+import { startTestServer, type TestServer } from '../server.ts'
 import { COMMANDING } from './commanding-world.ts'
 
 for (const [engine, startOn] of ENGINES) {
@@ -250,3 +251,45 @@ for (const [engine, startOn] of ENGINES) {
     })
   })
 }
+
+describe('the command of docs/commands.md', () => {
+  const page = readFileSync(new URL('../../docs/commands.md', import.meta.url), 'utf8')
+  const rule = /^ +(p, member, orders, place, .*)$/m.exec(page)?.[1] ?? ''
+  const place = /^```json\n(\{.*?)^```/ms.exec(page)?.[1] ?? ''
+  const creates = /^```json\n("create":.*?)^```/ms.exec(page)?.[1] ?? ''
+  const shippedRules = readFileSync(new URL('../../policies/policy.csv', import.meta.url), 'utf8')
+  const limits = `body: 100kb
+page: { default: 50, max: 200 }
+limits:
+  placing: { match: { action: place, resource: orders }, per: subject, allow: 2, window: 1h }
+`
+
+  it('is answered as the page says, with the note that it creates, as often as a limit of its action lets it', async () => {
+    const command = JSON.stringify({ ...JSON.parse(place), ...JSON.parse(`{${creates}}`) })
+    const server = await startTestServer({
+      files: {
+        'schemas/commands/place-order.json': command,
+        'policies/policy.csv': withRules(shippedRules, rule),
+        'policies/limits.yaml': limits,
+      },
+    })
+    try {
+      const token = await server.token('alice', 'member')
+      const body = { currency: 'EUR', items: [{ sku: 'A1', quantity: 1, unitPrice: 100 }] }
+      const { id } = (await server.ask('POST', '/api/orders', { token, body })).body
+      const can = (await server.ask('GET', `/api/orders/${id}?can=true`, { token })).body.can.actions
+      expect(can).to.include('place')
+      const sent = () => server.ask('POST', `/api/orders/${id}/place`, { token, body: { note: 'soon' } })
+      const placed = await sent()
+      expect([placed.status, placed.body.status, placed.body.note]).to.deep.equal([200, 'placed', 'soon'])
+      const { items } = (await server.ask('GET', '/api/v1/notes', { token })).body
+      expect(
+        items.map(({ ownerId, title, body: text }: Record<string, unknown>) => [ownerId, title, text]),
+      ).to.deep.equal([['alice', 'Order placed', 'soon']])
+      expect([(await sent()).status, (await sent()).body.code]).to.deep.equal([403, 'quota-exceeded'])
+      expect((await server.ask('GET', `/api/orders/${id}`, { token })).status).to.equal(200)
+    } finally {
+      await server.stop()
+    }
+  })
+})

@@ -1,6 +1,6 @@
 /**
- * The parameter of a route's path, of which it has at most one: `{id}` names the object of the request, and any other name
- * is the field that names the parent of a collection, as in `/projects/{projectId}/tasks`.
+ * The parameter of a route's path. A path has at most one. `{id}` stands for the id of the request's object. Another name
+ * is a field: it stands for the id of a collection's parent, as in `/projects/{projectId}/tasks`.
  */
 const PARAMETER = /\{(?<name>[^{}]*)\}/
 

@@ -64,7 +64,7 @@ export function operationPart(routeMethod: RouteMethod, describing: Describing, 
   return {
     summary:
       summaryOf(routeMethod.route.exchange, method) ??
-      (method === 'POST' ? command?.title : undefined) ??
+      (method === 'POST' && command ? (command.title ?? `Run \`${command.name}\` on ${resource.name}`) : undefined) ??
       BUILT_IN.get(`${method} ${routeMethod.route.path}`) ??
       `${VERBS[endpoint.operation]} ${resource.name}${method === 'HEAD' ? ', headers only' : ''}`,
     ...(description === '' ? {} : { description }),

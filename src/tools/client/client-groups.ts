@@ -39,8 +39,8 @@ export const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
 /** A path, and what can be done there. */
 export interface ClientRoute {
   readonly path: string
-  /** A list, an object by its id, or the one object that its path alone names. */
-  readonly kind: 'list' | 'object' | 'single'
+  /** A list, an object by its id, the one object that its path alone names, or a command of an object. */
+  readonly kind: 'list' | 'object' | 'single' | 'command'
   readonly operations: OfferedOperations
 }
 
@@ -82,8 +82,14 @@ export function groupsOf({ paths }: Pick<OpenApi, 'paths'>): ClientGroups {
 }
 
 function kindOf(path: string, { get, post }: OfferedOperations): ClientRoute['kind'] {
+  if (post && isCommand(path, post)) return 'command'
   if (post || get?.parameters?.some(({ name }) => name === 'cursor')) return 'list'
   return path.includes('{') ? 'object' : 'single'
+}
+
+/** A POST to an object that creates none at this path. */
+function isCommand(path: string, { responses, tags = [] }: OfferedOperation): boolean {
+  return path.includes('{') && responses['201'] === undefined && !tags.some((tag) => tag.startsWith('system/'))
 }
 
 export function schemaOf(content: OfferedContent | undefined, type = 'application/json'): OfferedSchema | undefined {

@@ -51,6 +51,7 @@ function groupSource({ routes, parts }: ClientGroup): string {
     return hasSingle ? [member('byId', object(objectMembers(route)))] : objectMembers(route)
   })
   const inner = [...parts].map(([name, route]) => {
+    if (route.kind === 'command') return commandMember(name, route)
     if (route.kind !== 'list') return member(name, object(objectMembers(route)))
     return member(name, `(parentId: string) => (${object(listMembers(route, `at(${quoted(route.path)}, parentId)`))})`)
   })
@@ -88,6 +89,21 @@ function createMember(path: string, place: string, post: OfferedOperation): stri
   const made = shape(post.responses['201']?.content, `${at}['responses'][201]['content']`)
   return `${comment(post)}create: (body: ${body}, options: CreateOptions = {}) =>
         http.create<${made}>(${place}, body, options),`
+}
+
+function commandMember(name: string, { path, operations: { post } }: ClientRoute): string {
+  const at = `paths[${quoted(path)}]['post']`
+  const shown = shape(post?.responses['200']?.content, `${at}['responses'][200]['content']`)
+  const content = post?.requestBody?.content
+  const [body, given] = content
+    ? [`body: ${shape(content, `NonNullable<${at}['requestBody']>['content']`)}, `, 'body']
+    : ['', 'undefined']
+  const run = member(
+    name,
+    `(of: string | Read<${shown}>, ${body}options: RunOptions = {}) =>
+        http.run<${shown}>(${quoted(path)}, of, ${given}, options)`,
+  )
+  return `${post ? comment(post) : ''}${run}`
 }
 
 function objectMembers({ path, kind, operations }: ClientRoute): readonly string[] {

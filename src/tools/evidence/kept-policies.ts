@@ -25,7 +25,7 @@ import { replayPolicyOf } from '../replay/replay.ts'
 export interface KeptPolicies {
   /** Why the versions aren't those that were signed; undefined if they are, or if none is signed. */
   readonly broken: string | undefined
-  /** The policy of a revision, or the reason why there is none, as a part of a sentence. */
+  /** The policy of a revision, or why it is missing: words that a sentence of the report ends with. */
   readonly policyOf: (revision: string) => Promise<ReplayPolicy | string>
 }
 
