@@ -41,7 +41,7 @@ function parseRightSide(text: string, context: ColumnContext, fault: CellFault):
   const other = actions.find((name) => name === '*' || !covered.every((resource) => onlyChanges(resource, name)))
   if (other !== undefined) {
     const message = `\`>\` says what a write to a stored object leaves, and \`${other}\` is no such action`
-    const hint = 'name replace, update, or an action that only PUT or PATCH have'
+    const hint = 'name replace, update, the action of a command, or one that only PUT or PATCH have'
     fault(RELATION_COLUMN, 'right-side-action', message, hint)
   }
   const terms = parseSide(text, context, fault)
