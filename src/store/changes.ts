@@ -70,3 +70,24 @@ export interface ObjectChanges {
   /** Deletes what is older than its resource keeps it, in small pieces. */
   expire(): Promise<void>
 }
+
+interface PastState {
+  readonly object: StoredObject
+  /** The change that ended it; undefined if it lasts. */
+  readonly next: ObjectChange | undefined
+}
+
+/**
+ * What the object was at the time; undefined where that isn't kept, or there was no object. A state is what the object
+ * was from its own time to the next change, whatever was kept before. `now`: the object; undefined if it is gone.
+ */
+export async function stateAt(
+  changes: Pick<ObjectChanges, 'firstAfter'>,
+  named: ChangedObject,
+  now: StoredObject | undefined,
+  time: string,
+): Promise<PastState | undefined> {
+  const next = await changes.firstAfter(named, time)
+  const object = next ? next.before : now
+  return object && object.updatedAt <= time ? { object, next } : undefined
+}

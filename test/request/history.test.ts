@@ -151,7 +151,11 @@ for (const [engine, startOn] of ENGINES) {
         [3, 'alice'],
         [2, undefined],
       ])
+      const [{ at }] = items
+      // What wasn't logged isn't guessed.
+      expect((await historyOf('ada', id, `?at=${justBefore(at)}`)).status).to.equal(200)
       await on.run('delete from changes')
+      expect((await historyOf('ada', id, `?at=${justBefore(at)}`)).body.code).to.equal('version-not-found')
       const [now, ...others] = (await historyOf('ada', id)).body.items
       expect(now.version).to.equal(3)
       expect(others).to.deep.equal([])
@@ -190,6 +194,32 @@ for (const [engine, startOn] of ENGINES) {
       expect(
         records.filter(({ method, action }) => method === 'COMMAND' && action === 'data erase-history').length,
       ).to.be.at.least(2)
+    })
+
+    it('tell `access who --at` what the object was then', async () => {
+      const id = await written('alice', 'one')
+      const then = new Date().toISOString()
+      await sleep(2)
+      await ask('ada', 'PATCH', `/papers/${id}`, { ownerId: 'bob' })
+      const updaters = async (...more: readonly string[]) => {
+        const { stdout, stderr } = await sallyport(
+          ['access', 'who', 'PATCH', `/papers/${id}`, '--format', 'json', ...more],
+          { env: on.env },
+        )
+        expect(stdout, stderr).not.to.equal('')
+        const { who } = JSON.parse(stdout) as { who: { kind: string; subject: string }[] }
+        return who.flatMap(({ kind, subject }) => (kind === 'person' ? [subject] : []))
+      }
+      expect(await updaters())
+        .to.include('bob')
+        .and.not.include('alice')
+      expect(await updaters('--at', then))
+        .to.include('alice')
+        .and.not.include('bob')
+      await ask('ada', 'DELETE', `/papers/${id}`)
+      expect(await updaters('--at', then)).to.include('alice')
+      const early = await sallyport(['access', 'who', 'PATCH', `/papers/${id}`, '--at', '2026-01-01'], { env: on.env })
+      expect(early.code).to.equal(2)
     })
 
     it('are an ability of an object, and only where it is granted', async () => {

@@ -7,7 +7,7 @@ import type { ReadDecision } from '../../decide/decision.ts'
 import { USERS } from '../../decide/policy.ts'
 import { represent, type StoredObject } from '../../resources/object.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
-import type { ObjectChange, ObjectChanges, WrittenBy } from '../../store/changes.ts'
+import { type ObjectChange, type ObjectChanges, stateAt, type WrittenBy } from '../../store/changes.ts'
 import type { HistoryRequest } from '../input/input.ts'
 import { WrittenJson } from './entity-tag.ts'
 import { RelatedObjects } from './expand.ts'
@@ -82,22 +82,19 @@ function versionOf({ after, by, number }: ObjectChange): readonly FoundVersion[]
   return after ? [{ object: after, by, number }] : []
 }
 
-/** A state is what the object was from its own time to the next change, whatever was kept before. */
 async function versionAt(
   { changes = NO_CHANGES }: Services,
   request: HandledRequest,
-  { object }: ReadDecision,
+  { object: now }: ReadDecision,
   time: string,
 ): Promise<FoundVersion> {
-  const named = { resource: request.resource.name, id: object.id }
-  const next = await changes.firstAfter(named, time)
-  const then = next ? next.before : object
+  const named = { resource: request.resource.name, id: now.id }
   const since = sinceOf(request)
-  if (!then || then.updatedAt > time || time < since) {
-    throw new Problem('version-not-found', 'No version of this time is kept; ask for a later time.')
-  }
+  const state = time < since ? undefined : await stateAt(changes, named, now, time)
+  if (!state) throw new Problem('version-not-found', 'No version of this time is kept; ask for a later time.')
+  const { object, next } = state
   const [made] = await changes.of(named, { since, limit: 1, ...(next && { before: next.number }) })
-  return { object: then, by: made?.after?.version === then.version ? made.by : undefined, number: undefined }
+  return { object, by: made?.after?.version === object.version ? made.by : undefined, number: undefined }
 }
 
 const NO_CHANGES: Pick<ObjectChanges, 'of' | 'firstAfter'> = { of: async () => [], firstAfter: async () => undefined }

@@ -11,6 +11,7 @@ export type AccessDirectory = Pick<Directory, 'accountStatus' | 'keyStatus' | 'p
 export interface AccessOpened {
   readonly store: OpenedStore['store']
   readonly directory: AccessDirectory
+  readonly changes: OpenedStore['changes']
   /** Roles for a time. */
   readonly grants: RoleGrants
 }

@@ -162,9 +162,9 @@ async function inOpened<T>(
   work: (opened: AccessOpened) => Promise<T>,
 ): Promise<T> {
   const grants = typeof place === 'string' ? new Map() : await place.roleGrants(now)
-  const { store, directory } = await openStoreBeside(asked, resources, () => new Date(now))
+  const { store, directory, changes } = await openStoreBeside(asked, resources, () => new Date(now))
   try {
-    return await work({ store, grants, directory: withGrantedRoles(directory, grants, now) })
+    return await work({ store, changes, grants, directory: withGrantedRoles(directory, grants, now) })
   } finally {
     await store.close()
   }

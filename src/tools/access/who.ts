@@ -22,7 +22,8 @@ import { isClaimableRole, isSubject } from '../../identity/caller.ts'
 import { authenticationOf } from '../../identity/directory/api-key.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
 import { represent, type StoredObject } from '../../resources/object.ts'
-import type { Resources } from '../../resources/resource.ts'
+import type { Resource, Resources } from '../../resources/resource.ts'
+import { stateAt } from '../../store/changes.ts'
 import type { OpenedStore } from '../../store/contract.ts'
 import type { RouteRequest } from '../explain/request.ts'
 import { quoteRules } from '../explain/text/quote-rules.ts'
@@ -172,7 +173,7 @@ async function prepare(question: WhoQuestion): Promise<Asking> {
     throw new ToolError(`${request.method} concerns no field: omit --field`)
   }
   const snapshot = directPolicy(reviewed.policy, resources, now)
-  const object = id === undefined ? undefined : await opened.store.get(resource.name, id)
+  const object = id === undefined ? undefined : await objectOf(opened, resource, { id, now })
   if (id !== undefined && !object) {
     throw new ToolError(
       `no object of \`${resource.name}\` has the id \`${id}\`, so everybody gets 404: name another one`,
@@ -213,6 +214,22 @@ async function prepare(question: WhoQuestion): Promise<Asking> {
     records: readsRecords ? await recordsIn(opened.store) : new Map(),
     known: new Map(),
   }
+}
+
+/** As it was at the time, where its history is kept. */
+async function objectOf(
+  { store, changes }: AccessOpened,
+  { name, routes }: Resource,
+  { id, now }: { readonly id: string; readonly now: number },
+): Promise<StoredObject | undefined> {
+  const object = await store.get(name, id)
+  const time = new Date(now).toISOString()
+  const isPast = object === undefined || object.updatedAt > time
+  if (!isPast || !routes.some(({ history }) => history)) return object
+  const then = await stateAt(changes, { resource: name, id }, object, time)
+  if (!then && object)
+    throw new ToolError(`the history of \`${id}\` in \`${name}\` doesn't tell what it was then: ask for a later time`)
+  return then?.object
 }
 
 /** All users records, by id. */
