@@ -106,7 +106,7 @@ const WORLDS = 'world'
 
 const CREDENTIALS: Readonly<Record<string, string>> = { 'api-key': 'key k1', provider: 'issuer https://id.example' }
 
-function callerOf({ caller: { id = '', record, credential = 'password', ...more } }: World): Caller {
+export function callerOf({ caller: { id = '', record, credential = 'password', ...more } }: World): Caller {
   return { id, ...more, credential: CREDENTIALS[credential] }
 }
 

@@ -111,7 +111,7 @@ export function routes(): Stage<RouteState, Handled> {
   }
 }
 
-export function handlerOf(route: Route, operation: Operation): Handler {
+function handlerOf(route: Route, operation: Operation): Handler {
   if (operation === 'options') return BY_OPERATION.options
   const { redirect: elsewhere } = route
   if (elsewhere) return (_, request) => redirect(elsewhere, request)
