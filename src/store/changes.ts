@@ -67,6 +67,8 @@ export interface ObjectChanges {
    * begin anew then. Returns how many changes had it.
    */
   erase(object: ChangedObject, field: string | undefined): Promise<number>
+  /** Forgets that this subject made changes, of all objects. Returns how many. */
+  eraseWriter(subject: string): Promise<number>
   /** Deletes what is older than its resource keeps it, in small pieces. */
   expire(): Promise<void>
 }

@@ -149,6 +149,16 @@ export function describeChanges(database: () => TestDatabase, clock: () => Clock
     expect((await store.get('things', 't'))?.version).to.equal(62)
   })
 
+  it('forgets who made changes, of one subject in all resources', async () => {
+    const { store, changes } = await open()
+    for (let n = 0; n < 3; n += 1) await store.create(creation(`t${n}`, {}), { by: BY })
+    await store.create(creation('u', {}), { by: { ...BY, subject: 'bob' } })
+    expect(await changes.eraseWriter('ann')).to.equal(3)
+    expect(await changes.eraseWriter('ann')).to.equal(0)
+    const subjects = (await changes.after(0, 10)).changes.map(({ by }) => by?.subject)
+    expect(subjects).to.deep.equal([undefined, undefined, undefined, 'bob'])
+  })
+
   it('gives large changes in pieces', async () => {
     const { store, changes } = await open()
     const text = 'x'.repeat(700_000)

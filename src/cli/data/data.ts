@@ -158,19 +158,22 @@ Exit code: 0 when all lines are written, 1 when some were refused, 2 when it cou
 
 function declareEraseHistory(data: Command): void {
   withHelp(data.command('erase-history'), {
-    about: 'take a field, or everything, out of all former versions of an object',
-    note: `Change or delete the object first: it stays as it is. With --field, its versions stay, without the field. It
-can't be undone, and a server may run meanwhile. Backups aren't changed.
+    about: 'take a field, or everything, out of all former versions of an object, or the writer out of all versions',
+    note: `Change or delete the object first: it stays as it is. With --field, its versions stay, without the field. With
+--writer, all versions that this subject wrote stay, and no longer tell who wrote them. It can't be undone, and a server
+may run meanwhile. Backups aren't changed.
 
 Exit code: 0 when it was erased or there was nothing to erase, 2 when it could not run.`,
     examples: [
       'data erase-history --resource users --id alice --field bio',
       'data erase-history --resource users --id alice',
+      'data erase-history --writer alice',
     ],
   })
-    .requiredOption('--resource <name>', 'the resource of the object')
-    .requiredOption('--id <id>', 'the id of the object')
+    .option('--resource <name>', 'the resource of the object')
+    .option('--id <id>', 'the id of the object')
     .option('--field <name>', 'only this field')
+    .addOption(new Option('--writer <subject>', 'who wrote').conflicts(['resource', 'id', 'field']))
     .addOption(SCHEMAS)
     .addOption(DATABASE)
     .action(async (flags) => {

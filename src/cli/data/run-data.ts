@@ -104,20 +104,28 @@ export async function exportAs(flags: ExportSettings): Promise<boolean> {
 }
 
 interface EraseSettings extends Config {
-  readonly resource: string
-  readonly id: string
+  readonly resource?: string
+  readonly id?: string
   readonly field?: string
+  readonly writer?: string
 }
 
 /** Throws ToolError, FileError, ConfigError and UnfitDatabase. */
-export async function eraseHistory({ resource, id, field, ...config }: EraseSettings): Promise<void> {
+export async function eraseHistory({ resource, id, field, writer, ...config }: EraseSettings): Promise<void> {
   const resources = await loadResources(config.schemas)
-  const { name } = resourceNamed(resource, storedResources(resources))
   const { openStoreBeside } = await import('../../tools/data/command-server.ts')
   const open = async () => {
     const { changes, store } = await openStoreBeside(config, resources, () => new Date())
     return { changes, close: () => store.close() }
   }
+  if (writer !== undefined) {
+    const own = await whileOpen(open, ({ changes }) => changes.eraseWriter(writer))
+    return printNote(`erased who wrote in ${count(own, 'kept change')}\n`)
+  }
+  if (resource === undefined || id === undefined) {
+    throw new ToolError('nothing says which past to erase: give --resource and --id, or --writer')
+  }
+  const { name } = resourceNamed(resource, storedResources(resources))
   const erased = await whileOpen(open, ({ changes }) => changes.erase({ resource: name, id }, field))
   const what = field === undefined ? 'everything' : `\`${field}\``
   printNote(`erased ${what} in ${count(erased, 'kept change')} of \`${id}\` in \`${name}\`\n`)

@@ -166,13 +166,20 @@ export class SqlChanges implements ObjectChanges {
     }
   }
 
-  async erase(object: ChangedObject, field: string | undefined): Promise<number> {
-    const { write } = this.#engine
+  erase(object: ChangedObject, field: string | undefined): Promise<number> {
     const key = this.#keyOf(object)
+    return this.#eraseAll((from) => (field === undefined ? endAll(key) : eraseSome(key, field, from)))
+  }
+
+  eraseWriter(subject: string): Promise<number> {
+    return this.#eraseAll((from) => eraseWritten(subject, from))
+  }
+
+  async #eraseAll(piece: (from: number) => Work<ErasedChanges>): Promise<number> {
     let [erased, place]: [number, number | undefined] = [0, 0]
     while (place !== undefined) {
       const from: number = place
-      const done = await write(() => (field === undefined ? endAll(key) : eraseSome(key, field, from)))
+      const done = await this.#engine.write(() => piece(from))
       erased += done.erased
       place = done.place
     }
@@ -278,6 +285,14 @@ function* eraseSome(key: readonly SqlValue[], field: string, from: number): Work
     erased += 1
   }
   return { erased, place: rows.length < REWRITTEN_AT_ONCE ? undefined : Number(rows.at(-1)?.[0]) }
+}
+
+function* eraseWritten(subject: string, from: number): Work<ErasedChanges> {
+  const written = `written_by is not null and number > $1 order by number limit ${ENDED_AT_ONCE}`
+  const rows = yield sql(`select number, written_by from changes where ${written}`, from)
+  const own = rows.filter(([, by]) => (JSON.parse(String(by)) as WrittenBy).subject === subject)
+  for (const [number = null] of own) yield sql('update changes set written_by = null where number = $1', number)
+  return { erased: own.length, place: rows.length < ENDED_AT_ONCE ? undefined : Number(rows.at(-1)?.[0]) }
 }
 
 /** The same text where the document hasn't the field. A damaged one, whose fields nobody can tell, is emptied. */
