@@ -48,7 +48,18 @@ interface CompiledModule {
 const YAML: Options = { strict: true, allowUnionTypes: true, verbose: true, validateSchema: false }
 
 function policyFiles(): CompiledModule {
-  const names = ['approvals', 'callers', 'conditions', 'guarantees', 'limits', 'masks', 'ownership', 'roles', 'views']
+  const names = [
+    'approvals',
+    'callers',
+    'conditions',
+    'guarantees',
+    'limits',
+    'masks',
+    'ownership',
+    'roles',
+    'subscriptions',
+    'views',
+  ]
   const ajv = createAjv(YAML)
   for (const name of names) ajv.addSchema(read(`policy/schemas/${name}.schema.json`), name)
   return moduleOf(ajv, Object.fromEntries(names.map((name) => [name, name])))

@@ -14,7 +14,7 @@ import { withoutKeys, withoutSecrets } from '../present/without-secrets.ts'
 export const RECORDED: ReadonlySet<string> = new Set([
   ...['access approve', 'access request', 'access review', 'access revoke'],
   ...['backup', 'backup key', 'restore', 'data erase-history', 'data export', 'data import', 'data migrate'],
-  ...['decisions erase', 'evidence export'],
+  ...['decisions erase', 'evidence export', 'events redeliver', 'events secret', 'events skip'],
   ...['key add', 'key revoke', 'signing-keys reencrypt', 'signing-keys rotate', 'token'],
   ...['policy apply', 'policy approve', 'policy block', 'policy break-glass', 'policy promote', 'policy propose'],
   ...['policy publish', 'policy reject', 'policy review-glass', 'policy rollback', 'policy unblock', 'policy withdraw'],

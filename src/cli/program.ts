@@ -18,6 +18,7 @@ const GROUPS: Readonly<Record<string, () => Promise<CommandUnknownOpts>>> = {
   data: async () => (await import('./data/data.ts')).dataCommand(PROGRAM.version),
   decisions: async () => (await import('./decisions.ts')).decisionsCommand(),
   access: async () => (await import('./access.ts')).accessCommand(),
+  events: async () => (await import('./events.ts')).eventsCommand(),
   user: async () => (await import('./identity/user.ts')).userCommand(),
   key: async () => (await import('./identity/keys.ts')).keyCommand(),
   'signing-keys': async () => (await import('./identity/keys.ts')).signingKeysCommand(),

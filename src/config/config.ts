@@ -14,6 +14,7 @@ import { type ConsolePlace, readConsolePlace } from './console-place.ts'
 import { readSendPlace } from './send-place.ts'
 import { readTelemetry, type TelemetrySettings } from './telemetry.ts'
 import { ConfigError, cidr, host, list, oneOf, origins, port, publicUrl, quote, size, wholeNumber } from './values.ts'
+import { readWebhookPlaces, type WebhookPlaces } from './webhook-places.ts'
 import { readWitnessPlace } from './witness-place.ts'
 
 export interface Config {
@@ -76,6 +77,7 @@ export interface Config {
   readonly policyCandidate: string | undefined
   /** Undefined where no traces or metrics are sent. */
   readonly telemetry: TelemetrySettings | undefined
+  readonly webhooks: WebhookPlaces
   /** What was set, by variables and options, without secrets: for the record of a start. */
   readonly settings: Readonly<Record<string, string>>
 }
@@ -136,6 +138,7 @@ export function readConfig(environment: Environment, flags: Flags = {}): Config 
     decisionLog: decisionLog(env, dataDirectory, readSendPlace(environment)),
     policyCandidate: env('POLICY_CANDIDATE'),
     telemetry: readTelemetry(env),
+    webhooks: readWebhookPlaces(env),
     logLevel: oneOf('LOG_LEVEL', env('LOG_LEVEL') ?? 'info', LOG_LEVELS),
     settings: Object.freeze({ ...shownSettings(environment), ...shownFlags(flags) }),
   })

@@ -103,6 +103,22 @@ export interface Policy {
   readonly ratchets: readonly Ratchet[]
   /** Who may approve the next version that is published; undefined where a key of POLICY_PUBLIC_KEYS is enough. */
   readonly approvals: Approvals | undefined
+  /** Who is sent events; no decision asks for it. */
+  readonly subscriptions: readonly Subscription[]
+}
+
+/** An entry of subscriptions.yaml: an address that is sent what an API key would see. */
+export interface Subscription {
+  readonly name: string
+  readonly url: string
+  /** The id of the API key. */
+  readonly key: string
+  readonly resource: string
+  /** Of the stream of events, with its query. */
+  readonly path: string
+  /** The number of the secret that signs. */
+  readonly secret: number
+  readonly enabled: boolean
 }
 
 /** approvals.yaml. No decision asks for it. */

@@ -8,7 +8,7 @@ import type { IsGranted } from './grants/grant.ts'
 import { CellBudget, GrantTable } from './grants/grant-table.ts'
 import { type NamedSubjects, type Subject, Subjects } from './grants/subjects.ts'
 import { type CallerEntry, gatewayAt, type Trust, trustOf } from './grants/trust.ts'
-import type { Limits, Masks, Ownership, Policy, Rule } from './policy.ts'
+import type { Limits, Masks, Ownership, Policy, Rule, Subscription } from './policy.ts'
 import type { RequestCondition } from './request-conditions/all-conditions.ts'
 import type { RoleGuarantees } from './role-guarantees.ts'
 import { concernsAction, namesIn, performs } from './rules/terms.ts'
@@ -61,6 +61,11 @@ export class Snapshot {
   /** What guarantees.yaml says of people. */
   get roleGuarantees(): RoleGuarantees {
     return this.#subjects.guarantees
+  }
+
+  /** What subscriptions.yaml says. */
+  get subscriptions(): readonly Subscription[] {
+    return this.#policy.subscriptions
   }
 
   /** The roles that the caller claims and doesn't have, because guarantees keep them apart. */

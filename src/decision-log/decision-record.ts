@@ -69,6 +69,8 @@ export interface DecisionRecord {
   readonly settings?: Readonly<Record<string, string>> | undefined
   /** For another policy in force: the revision before it. */
   readonly previous?: string | undefined
+  /** What the receiver of a subscription has taken, or one event that was given up, under the credential of the record. */
+  readonly delivered?: DeliveredRecord | undefined
   /** The number of records that couldn't be written, before this one. */
   readonly lost?: number | undefined
   /** Asked by a gateway about its client's request; `gateway`: its subject, if it proved it. */
@@ -99,6 +101,15 @@ interface ObjectsAlong {
   readonly changed: readonly OtherObject[]
   readonly deleted: readonly OtherObject[]
   readonly created?: readonly OtherObject[]
+}
+
+interface DeliveredRecord {
+  readonly subscription: string
+  /** The host. */
+  readonly to: string
+  readonly events: number
+  /** The number of the last one. */
+  readonly last: number
 }
 
 interface OtherObject {
@@ -232,6 +243,7 @@ const KINDS = Object.entries<(value: unknown) => boolean>({
   version: isText,
   settings: (value) => areAll(value, 'string'),
   previous: isText,
+  delivered: isDelivered,
   lost: isNumber,
 })
 
@@ -261,6 +273,11 @@ function areAsked(asked: unknown): boolean {
 
 function isForwarded(value: unknown): boolean {
   return value === undefined || (isObject(value) && typeof value.profile === 'string' && isText(value.gateway))
+}
+
+function isDelivered(value: unknown): boolean {
+  if (value === undefined) return true
+  return isObject(value) && ['subscription', 'to'].every((name) => typeof value[name] === 'string')
 }
 
 function areFacts(facts: unknown): boolean {

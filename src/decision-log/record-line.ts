@@ -94,6 +94,7 @@ function openPart(record: DecisionRecord): MembersOf<Exclude<keyof DecisionRecor
     version: record.version,
     settings: record.settings,
     previous: record.previous,
+    delivered: record.delivered,
     lost: record.lost,
     status: record.status,
     microseconds: record.microseconds,
@@ -196,7 +197,7 @@ export function recordText(record: DecisionRecord): string {
 
 function deedText(record: DecisionRecord): string {
   const { time, status, outcome, method, action = '', arguments: typed = [], subject, requestId } = record
-  const { resource, version, previous, revision, lost } = record
+  const { resource, version, previous, revision, delivered, lost } = record
   const parts = [
     time,
     `${status}`,
@@ -207,6 +208,9 @@ function deedText(record: DecisionRecord): string {
     ...(subject === undefined ? [] : [subject]),
     ...(version === undefined ? [] : [`version ${version}`]),
     ...(previous === undefined ? [] : [`${previous} -> ${revision}`]),
+    ...(delivered
+      ? [`${delivered.events} events up to ${delivered.last} to ${delivered.subscription} (${delivered.to})`]
+      : []),
     ...(lost === undefined ? [] : [`${lost} records`]),
     requestId,
   ]

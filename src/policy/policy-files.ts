@@ -27,7 +27,14 @@ export const REQUIRED_FILES = [
   'limits.yaml',
 ] as const
 /** These files may be absent. Their order is part of a revision. */
-const OPTIONAL = ['masks.yaml', 'conditions.yaml', 'callers.yaml', 'guarantees.yaml', 'approvals.yaml'] as const
+const OPTIONAL = [
+  'masks.yaml',
+  'conditions.yaml',
+  'callers.yaml',
+  'guarantees.yaml',
+  'approvals.yaml',
+  'subscriptions.yaml',
+] as const
 
 /** The files that every policy has. */
 export type RequiredFileName = (typeof REQUIRED_FILES)[number]

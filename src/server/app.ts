@@ -38,6 +38,7 @@ import { openLimiter } from './parts/open-limiter.ts'
 import { openPolicy } from './parts/open-policy.ts'
 import { expiring, findLoss, openStore } from './parts/open-store.ts'
 import { openTelemetry } from './parts/open-telemetry.ts'
+import { openWebhooks } from './parts/open-webhooks.ts'
 import { Comparer } from './policy-changes/comparer.ts'
 import { createPolicyParser } from './policy-changes/parse-apart.ts'
 import { createPolicyLog, type PolicyLog } from './policy-changes/policy-log.ts'
@@ -52,7 +53,7 @@ import { SliceQueue } from './slices.ts'
 import { useStages } from './stack.ts'
 import { createRateLimiter } from './stages/limit-rate.ts'
 
-export interface App extends Omit<OpenedStore, 'attempts' | 'migrations' | 'changes'> {
+export interface App extends Omit<OpenedStore, 'attempts' | 'migrations' | 'changes' | 'deliveries'> {
   /** Where clients reach it. */
   readonly url: string
   /** Undefined in a worker, whose metrics its primary serves. */
@@ -269,6 +270,22 @@ export async function startApp(options: AppOptions): Promise<App> {
     url = await listen(server, config.host, { name: 'PORT', port: config.port })
     const page = await openConsole(config, { stages: handler, timeouts }, closing)
     const adminUrl = worker ? undefined : await openAdmin(config, { ...metrics, checks }, closing)
+    const { deliveries, changes } = database
+    const { lend } = identity
+    closing.push(
+      openWebhooks(config, {
+        store,
+        deliveries,
+        changes,
+        policy,
+        stages: handler,
+        lend,
+        decisionLog,
+        now,
+        log,
+        metrics,
+      }),
+    )
     decisionLog.begin()
     await worker?.reportMetrics(metrics)
     worker?.answerChecks(checks)

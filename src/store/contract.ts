@@ -8,6 +8,7 @@ import type { AtMost } from '../decide/role-guarantees.ts'
 import type { Document, Scalar, StoredObject } from '../resources/object.ts'
 import type { Field, Resources } from '../resources/resource.ts'
 import type { ObjectChanges, WrittenBy } from './changes.ts'
+import type { Deliveries } from './deliveries.ts'
 import type { Attempts, Directory } from './directory.ts'
 import type { MemberCutter } from './lists/member-cutter.ts'
 import type { ReadBounds } from './lists/read-bounds.ts'
@@ -290,6 +291,7 @@ export interface OpenedStore {
   readonly attempts: Attempts
   readonly migrations: Migrations
   readonly changes: ObjectChanges
+  readonly deliveries: Deliveries
   /** Undefined for a database that has one connection, in memory. */
   readonly transactions?: Transactions | undefined
 }

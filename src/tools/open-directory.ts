@@ -40,7 +40,8 @@ function unusable(database: Database, { why }: StoreUnavailable): DirectoryError
   )
 }
 
-async function readPolicyInForce(config: Config, resources: Resources): Promise<Policy> {
+/** Throws FileError, and what the database throws. */
+export async function readPolicyInForce(config: Config, resources: Resources): Promise<Policy> {
   if (config.policies !== DATABASE_POLICIES) {
     const { loadPolicy } = await import('./load-policy.ts')
     return (await loadPolicy(config.policies, resources)).policy

@@ -94,6 +94,7 @@ const CASES: Readonly<Record<string, readonly [asked: string, edits: Edits, firs
     { 'guarantees.yaml': [['', '- { name: orders, ratchet: { resource: orders, never: widen } }']] },
   ],
   'hides a field in records': ['orders widens', { 'masks.yaml': [['', 'facts: { orders: [status] }']] }],
+  'changes where events are sent': ['widens', { 'subscriptions.yaml': [['', '{}']] }],
   'shows a field in records': ['widens', {}, { 'masks.yaml': [['', 'fields: [address]']] }],
   'marks a role as not privileged': [
     'widens',

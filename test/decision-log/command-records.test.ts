@@ -17,7 +17,7 @@ const OTHERS = [
   ...['add resource', 'add service', 'backup verify', 'ci github', 'ci staged', 'client', 'completion'],
   'data check',
   ...['decisions prove', 'decisions query', 'decisions tail', 'decisions verify', 'decisions verify-proof', 'doctor'],
-  ...['eject', 'evidence verify', 'init', 'key list', 'lsp'],
+  ...['eject', 'events list', 'evidence verify', 'init', 'key list', 'lsp'],
   ...['matrix attack', 'matrix coverage', 'matrix find', 'matrix init'],
   ...['matrix mutate', 'matrix show', 'matrix test', 'openapi', 'policy check', 'policy diff', 'policy explain'],
   ...['policy export', 'policy history', 'policy matrix', 'policy names', 'policy proposals', 'policy replay'],

@@ -27,6 +27,7 @@ const NO_NAMES: Readonly<Record<string, readonly string[]>> = {
     ...['needs touches * file *', 'needs touches * from *'],
     ...['people * #', 'people * groups *', 'people * keys *', 'people * user'],
   ],
+  'subscriptions.yaml': ['* #', '* filter', '* key', '* url'],
 }
 
 interface Shape {

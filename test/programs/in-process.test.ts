@@ -20,6 +20,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   data: ['data', 'check', '--format', 'json'],
   decisions: ['decisions', 'query', 'no-such.log'],
   access: ['access', 'of', 'user:alice', '--at', '2099-01-01', '--format', 'json'],
+  events: ['events', 'list', '--format', 'json'],
   user: ['user', 'list'],
   key: ['key', 'list', '--format', 'json'],
   'signing-keys': ['signing-keys', 'list'],

@@ -4,6 +4,7 @@ import { describeAttempts, describeSharedAttempts } from './contract-attempts.ts
 import { describeChanges, describeRandomChanges, describeSharedChanges } from './contract-changes.ts'
 import { describeConditions, describeRandomConditions } from './contract-conditions.ts'
 import { describeCosignatures } from './contract-cosignatures.ts'
+import { describeDeliveries } from './contract-deliveries.ts'
 import { describeDirectory } from './contract-directory.ts'
 import { describeClosed, describeInstances, describeMeta } from './contract-instances.ts'
 import { describeLists } from './contract-lists.ts'
@@ -42,6 +43,7 @@ export function storeContract(engine: TestEngine): void {
       () => clock,
     )
     describeCosignatures(open)
+    describeDeliveries(open, engine)
     describeReplays(open, () => clock)
     describeAttempts(open, () => clock)
     describeDirectory(

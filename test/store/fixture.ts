@@ -5,6 +5,7 @@ import type { Document } from '../../src/resources/object.ts'
 import type { Field, FieldType, Resource, Resources } from '../../src/resources/resource.ts'
 import type { ObjectChanges } from '../../src/store/changes.ts'
 import type { Outbox, Seeding, Store, Transactions } from '../../src/store/contract.ts'
+import type { Deliveries } from '../../src/store/deliveries.ts'
 import type { Attempts, Directory } from '../../src/store/directory.ts'
 import type { Migrations } from '../../src/store/migrations.ts'
 
@@ -71,6 +72,7 @@ export interface Opened {
   readonly attempts: Attempts
   readonly migrations: Migrations
   readonly changes: ObjectChanges
+  readonly deliveries: Deliveries
   readonly transactions?: Transactions | undefined
 }
 

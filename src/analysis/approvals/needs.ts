@@ -46,8 +46,8 @@ function comparedEffects(sides: Sides<ChangedPolicy>, resources: Resources): App
   }
 }
 
-/** Files that say what later versions may do, or what records show: a change of them may allow more later. */
-const OPENING = ['approvals.yaml', 'guarantees.yaml', 'masks.yaml']
+/** Files that say what later versions may do, what records show, or where events go: a change of them may show more. */
+const OPENING = ['approvals.yaml', 'guarantees.yaml', 'masks.yaml', 'subscriptions.yaml']
 
 /**
  * Each changed text needs somebody: one that means the same as before, such as a comment, counts as narrowing, and in

@@ -79,6 +79,7 @@ export interface SettingChange {
     | 'blocked'
     | 'mask'
     | 'guarantee'
+    | 'subscription'
     | 'caller'
   readonly direction: Direction
   /** The relation, condition, route, role, limit or user; for other kinds a fixed word. */

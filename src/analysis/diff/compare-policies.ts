@@ -17,6 +17,7 @@ import {
   compareMasks,
   compareRoles,
   compareRouteViews,
+  compareSubscriptions,
   compareTrust,
 } from './compare-settings.ts'
 import { type BrokenRatchet, brokenRatchets } from './ratchets.ts'
@@ -63,6 +64,7 @@ export function comparePolicies(
   const blocked = sidesOf((side) => reviewed[side].blocked)
   return [
     ...compareGuarantees(policies),
+    ...compareSubscriptions(policies),
     ...compareDecisions(policies, circumstances),
     ...compareRelations(policies, resources),
     ...compareConditions(policies),

@@ -59,10 +59,22 @@ interface KeyOptions {
   readonly now: () => number
   /** Called for each key that was accepted. */
   readonly used: (id: string, at: number) => void
+  /** Opens each key for requests that this process makes in the key's name; nobody else has it. */
+  readonly master?: string
+}
+
+export function createMasterSecret(): string {
+  return random(SECRET_LENGTH)
+}
+
+/** The credential for a request of this process in a key's name. */
+export function lentKey(id: string, master: string): string {
+  return `sp_${id}_${master}`
 }
 
 /** Throws StoreUnavailable. */
-export function createApiKeyVerifier({ directory, now, used }: KeyOptions): TokenVerifier {
+export function createApiKeyVerifier({ directory, now, used, master }: KeyOptions): TokenVerifier {
+  const masterHash = master === undefined ? undefined : hashOfSecret(master)
   /** The hashes of the secrets of accepted keys, by id. With `max` it would take a millisecond of each start. */
   const accepted = new LRUCache<string, string>({ maxSize: MOST_KNOWN, sizeCalculation: () => 1 })
   return {
@@ -76,11 +88,13 @@ export function createApiKeyVerifier({ directory, now, used }: KeyOptions): Toke
       if (!given) return forged('not the form of an API key')
       return onceKnown(directory.keyStatus(given.id), (found) => {
         // The id isn't secret, so the response time may reveal whether it exists.
-        if (!found || !isSecretOf(given.secret, found.key.secretHash)) return forged('unknown API key')
+        const isOwn = found !== undefined && isSecretOf(given.secret, found.key.secretHash)
+        const isLent = !isOwn && masterHash !== undefined && isSecretOf(given.secret, masterHash)
+        if (!found || !(isOwn || isLent)) return forged('unknown API key')
         const at = now()
         const authentication = authenticationOf(found, at)
         if (authentication.kind !== 'caller') return authentication
-        accepted.set(given.id, found.key.secretHash)
+        if (isOwn) accepted.set(given.id, found.key.secretHash)
         used(given.id, at)
         return authentication
       })

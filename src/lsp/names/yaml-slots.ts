@@ -92,6 +92,7 @@ export const NAME_PLACES: Readonly<Record<string, readonly YamlPlace[]>> = {
     { path: 'break-glass roles *', kinds: ['role'] },
     { path: 'requests roles * #', kinds: ['role'] },
   ],
+  'subscriptions.yaml': [{ path: '* resource', kinds: ['resource'] }],
 }
 
 /** The view of an answer is one of the resource of the path beside it. */

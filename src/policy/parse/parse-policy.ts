@@ -14,6 +14,7 @@ import { parseLimits } from './parse-limits.ts'
 import { parseMasks } from './parse-masks.ts'
 import { parseOwnership } from './parse-ownership.ts'
 import { parseRules } from './parse-rules.ts'
+import { parseSubscriptions } from './parse-subscriptions.ts'
 import { parseRoles, parseViews } from './parse-vocabulary.ts'
 
 /** Throws FileError. */
@@ -33,8 +34,22 @@ export function parsePolicy(files: PolicyFiles, resources: Resources): Policy {
   const said = parseGuarantees(files['guarantees.yaml'], names, report)
   refuseHeirs({ roles, links, ...said }, files['policy.csv'], report)
   const approvals = parseApprovals(files['approvals.yaml'], { resources, roles }, report)
+  const subscriptions = parseSubscriptions(files['subscriptions.yaml'], resources, report)
   faults.throwAny()
-  return { roles, rules, links, ownership, conditions, views, limits, masks, callers, ...said, approvals }
+  return {
+    roles,
+    rules,
+    links,
+    ownership,
+    conditions,
+    views,
+    limits,
+    masks,
+    callers,
+    ...said,
+    approvals,
+    subscriptions,
+  }
 }
 
 /**

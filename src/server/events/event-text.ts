@@ -38,9 +38,9 @@ export class EventIds {
   }
 }
 
-/** JSON has no line end. */
-export function eventText(id: string, { kind, object }: SeenEvent): string {
-  return `id: ${id}\nevent: ${kind}\ndata: ${JSON.stringify(object)}\n\n`
+/** JSON has no line end. The time of the write is a comment, which clients leave out. */
+export function eventText(id: string, { kind, object, at }: SeenEvent): string {
+  return `id: ${id}\nevent: ${kind}\n: ${at}\ndata: ${JSON.stringify(object)}\n\n`
 }
 
 export function resetText(id: string, reason: ResetReason): string {

@@ -23,12 +23,15 @@ export type AskStored = (lookup: Lookup) => boolean | Promise<boolean>
 export interface SeenEvent {
   readonly kind: 'appeared' | 'changed' | 'gone'
   readonly object: Representation
+  /** The time of the write: RFC 3339. */
+  readonly at: string
 }
 
 /** A change, ready to be decided for many callers. */
 export class SeenChange {
   readonly number: number
   readonly #id: string
+  readonly #at: string
   readonly #before: Representation | undefined
   readonly #after: Representation | undefined
   readonly #fits: { readonly before: boolean; readonly after: boolean }
@@ -36,9 +39,10 @@ export class SeenChange {
   readonly #ask: AskStored
   readonly #events = new Map<FieldNames | undefined, Map<FieldNames | undefined, SeenEvent | undefined>>()
 
-  constructor({ number, id, before, after }: ObjectChange, group: SeenBy, ask: AskStored) {
+  constructor({ number, id, at, before, after }: ObjectChange, group: SeenBy, ask: AskStored) {
     this.number = number
     this.#id = id
+    this.#at = at
     this.#before = representationOf(before)
     this.#after = representationOf(after)
     const fits = (object: Representation | undefined) =>
@@ -83,11 +87,11 @@ export class SeenChange {
 
   #make(then: FieldNames | undefined, now: FieldNames | undefined): SeenEvent | undefined {
     const object = this.#after && now && cut(this.#after, now)
-    if (!object) return then && { kind: 'gone', object: { id: this.#id } }
-    if (!then || !this.#before) return { kind: 'appeared', object }
+    if (!object) return then && { kind: 'gone', object: { id: this.#id }, at: this.#at }
+    if (!then || !this.#before) return { kind: 'appeared', object, at: this.#at }
     // Whoever can't read the changed fields doesn't learn that there was a change.
     const isSame = JSON.stringify(cut(this.#before, then)) === JSON.stringify(object)
-    return isSame ? undefined : { kind: 'changed', object }
+    return isSame ? undefined : { kind: 'changed', object, at: this.#at }
   }
 }
 

@@ -32,6 +32,17 @@ export function policyLine(
   return serverLine({ ...about, revision }, { action: 'policy', previous })
 }
 
+/** The record of events that a receiver has taken, or of one that was given up. */
+export function deliveryLine(
+  about: ServerMoment,
+  {
+    isTaken,
+    ...members
+  }: Pick<DecisionRecord, 'resource' | 'credential' | 'delivered'> & { readonly isTaken: boolean },
+): string {
+  return serverLine(about, { action: 'deliver', ...members, ...(isTaken ? {} : { outcome: 'failed', status: 502 }) })
+}
+
 interface ServerMoment extends Pick<DecisionRecord, 'instance' | 'revision'> {
   readonly now: Date
 }

@@ -8,7 +8,12 @@ import type { Config } from '../../config/config.ts'
 import { rolesLost } from '../../decide/role-guarantees.ts'
 import { looksLikeApiKey, type TokenVerifier } from '../../identity/caller.ts'
 import { createAccountCheck } from '../../identity/directory/account-status.ts'
-import { createApiKeyUses, createApiKeyVerifier } from '../../identity/directory/api-key.ts'
+import {
+  createApiKeyUses,
+  createApiKeyVerifier,
+  createMasterSecret,
+  lentKey,
+} from '../../identity/directory/api-key.ts'
 import { keyPlaceOf, openKeys } from '../../identity/keys/embedded/kept-keys.ts'
 import { type KeyRing, openKeyRing } from '../../identity/keys/embedded/key-ring.ts'
 import { keyFolderIn } from '../../identity/keys/embedded/keys-secret.ts'
@@ -38,6 +43,8 @@ interface OpenedIdentity {
   readonly verifierOn: (directory: Directory) => TokenVerifier
   /** Undefined if this server issues no tokens. */
   readonly keys: KeyRing | undefined
+  /** The credential of an API key, for requests of this process in its name. */
+  readonly lend: (keyId: string) => string
   readonly close: () => Promise<void>
 }
 
@@ -59,9 +66,10 @@ function connect({ config, directory, now, log, tokens }: IdentityOptions, ring:
   const uses = createApiKeyUses(directory, (error) =>
     log.warn({ err: error }, 'the last uses of API keys could not be stored; they are stored later'),
   )
+  const master = createMasterSecret()
   const verifierOn = (asked: Directory): TokenVerifier => {
     const checkAccount = createAccountCheck(asked, time)
-    const keys = createApiKeyVerifier({ directory: asked, now: time, used: uses.note })
+    const keys = createApiKeyVerifier({ directory: asked, now: time, used: uses.note, master })
     return {
       knows: (credential) => (looksLikeApiKey(credential) ? keys : verifier).knows?.(credential) ?? false,
       verify: (credential) =>
@@ -72,6 +80,7 @@ function connect({ config, directory, now, log, tokens }: IdentityOptions, ring:
     verifier: verifierOn(directory),
     verifierOn,
     keys: ring,
+    lend: (keyId) => lentKey(keyId, master),
     close: async () => {
       await ring?.close()
       await uses.close()

@@ -35,6 +35,10 @@ export function writeMark(name: string, value: string): Statement {
   )
 }
 
+export function dropMark(name: string): Statement {
+  return sql('delete from marks where name = $1', name)
+}
+
 /** Marks whose names begin alike, with a space at the end. Each says when it was written, by the clock of the database. */
 export interface DatedMarks {
   readonly beginning: string

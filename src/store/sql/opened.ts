@@ -4,6 +4,7 @@ import { storedResources } from '../../resources/stored-resources.ts'
 import type { OpenedStore, OpenOptions, Store } from '../contract.ts'
 import type { Attempts } from '../directory.ts'
 import { SqlChanges } from './changes.ts'
+import { SqlDeliveries } from './deliveries.ts'
 import { type AccountStatuses, SqlDirectory, sweepSessions } from './directory.ts'
 import { sweepReplays } from './idempotency-keys.ts'
 import { SqlMigrations } from './migrations.ts'
@@ -30,8 +31,8 @@ export function openedStore(parts: OpenedParts): OpenedStore {
   const { engine, store, attempts } = parts
   const outbox = new SqlOutbox(engine)
   const [directory, seeding, migrations] = [new SqlDirectory(parts), new SqlSeeding(parts), new SqlMigrations(parts)]
-  const changes = new SqlChanges(engine)
-  return { store, seeding, outbox, directory, attempts, migrations, changes }
+  const [changes, deliveries] = [new SqlChanges(engine), new SqlDeliveries(engine)]
+  return { store, seeding, outbox, directory, attempts, migrations, changes, deliveries }
 }
 
 /** `planTable`: for a resource, and fields that relations compare. */

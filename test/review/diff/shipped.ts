@@ -43,7 +43,8 @@ export function edited(edits: Edits): LoadedPolicy {
 
 /** The optional files aren't shipped. */
 function filesToEdit(edits: Edits): PolicyFiles {
-  const added = ['masks.yaml', 'conditions.yaml', 'callers.yaml', 'approvals.yaml'].filter((name) => edits[name])
+  const optional = ['masks.yaml', 'conditions.yaml', 'callers.yaml', 'approvals.yaml', 'subscriptions.yaml']
+  const added = optional.filter((name) => edits[name])
   return { ...shippedFiles, ...Object.fromEntries(added.map((name) => [name, { name, text: '' }])) }
 }
 

@@ -69,9 +69,12 @@ class ServedObject {
 }
 
 /** All that is given and returned is plain data. */
-function writesOf({ engine, opened: { store, seeding, outbox, directory, changes } }: Assembled): ThreadTargets {
+function writesOf({
+  engine,
+  opened: { store, seeding, outbox, directory, changes, deliveries },
+}: Assembled): ThreadTargets {
   const { writes, counters } = engine
-  return { writes, seeding, outbox, directory, changes, counters, part: { close: () => store.close() } }
+  return { writes, seeding, outbox, directory, changes, deliveries, counters, part: { close: () => store.close() } }
 }
 
 export type Reads = ReturnType<typeof readsOf>

@@ -24,7 +24,7 @@ export function writeInThread({ engine, opened }: Assembled, { file, plans, now,
   const part = new ThreadPart(WRITER, { file, identity, content: { kind: 'store', plans } }, now)
   const asked = refusingWrites(engine)
   const remote = <T extends object>(target: string) => part.remote<T>(target, asked)
-  const { directory, migrations, seeding, outbox, changes } = opened
+  const { directory, migrations, seeding, outbox, changes, deliveries } = opened
   const threaded = {
     writes: remote<ObjectWrites>('writes'),
     long,
@@ -34,6 +34,7 @@ export function writeInThread({ engine, opened }: Assembled, { file, plans, now,
     store: new SqliteStore(engine, threaded),
     seeding: readHere(seeding, remote('seeding'), ['readMark', 'count']),
     outbox: readHere(outbox, remote('outbox'), ['waiting', 'checkpointOf', 'offers', 'cosignaturesOf']),
+    deliveries: readHere(deliveries, remote('deliveries'), ['kept', 'letters']),
     directory: readHere(directory, remote('directory'), READS_OF_DIRECTORY),
     changes: readHere(changes, remote('changes'), ['last', 'after', 'of', 'firstAfter', 'onChange']),
     attempts: attemptsInThread(engine.counters, remote('counters')),

@@ -2,7 +2,7 @@
  * Looks at an installation with the settings and the readers of a server, beside one that may run. It changes nothing
  * but a temporary file of its own. No check hides another one, and each ends in time.
  */
-import { type Checked, faulted, passed, unchecked } from '../../../base/problems/checked.ts'
+import { type Checked, faulted, passed, unchecked, warned } from '../../../base/problems/checked.ts'
 import { answerWithin } from '../../../base/under-way.ts'
 import type { Config, Flags } from '../../../config/config.ts'
 import { fixOf } from '../../../config/fix-of.ts'
@@ -62,6 +62,7 @@ export async function examineInstallation({
     bounded('folders', () => checkPolicyFolders(config), LONGEST_WORK_MS),
     bounded('policy', () => checkPolicy(config, placeOf), LONGEST_WORK_MS),
     bounded('break-glass', () => checkBreakGlass(config, unreviewed), LONGEST_WORK_MS),
+    bounded('webhooks', () => checkWebhooks(config), LONGEST_WORK_MS),
     unless(['DATABASE_URL', 'DATABASE_POOL', 'DATABASE_POOLER'], 'database', async () => (await database).checks),
     unless(['REDIS_URL'], 'redis', () => checkRedis(config)),
     unless(['KEYS_SECRET', 'KEYS_SECRET_OLD'], 'keys', () => checkKeys(config, examined)),
@@ -101,6 +102,17 @@ async function checkBreakGlass(config: Config, unreviewed: DoctorOptions['unrevi
   const sentences = await unreviewed(config)
   if (sentences.length === 0) return [passed('break-glass', 'no break-glass waits for its review')]
   return sentences.map((sentence) => faulted('break-glass', sentence))
+}
+
+/** Other checks say what is wrong with the policy or the database. */
+async function checkWebhooks(config: Config): Checks {
+  const { listSubscriptions } = await import('../../events/subscriptions.ts')
+  const listed = (await listSubscriptions(config).catch(() => [])).filter(({ state }) => state !== 'disabled')
+  const failing = listed.filter(({ failingSince }) => failingSince !== null)
+  if (listed.length > 0 && failing.length === 0) return [passed('webhooks', 'no subscription fails')]
+  return failing.map(({ name, why, failingSince }) =>
+    warned('webhooks', `${name} fails since ${failingSince}: ${why}`, `sallyport events list ${name}`),
+  )
 }
 
 /** Never rejects. */

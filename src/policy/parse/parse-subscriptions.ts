@@ -1,0 +1,87 @@
+/** subscriptions.yaml (optional) -> the addresses that are sent events. No decision asks for it. */
+
+import { subscriptions } from '#compiled/policy-files'
+import type { Reporter, SourceFile } from '../../base/diagnostic.ts'
+import { oneOf } from '../../base/did-you-mean.ts'
+import { parseYaml, shapeBy } from '../../base/yaml-file.ts'
+import type { Subscription } from '../../decide/policy.ts'
+import type { Resources, Route } from '../../resources/resource.ts'
+import type { OnFault } from './parse-callers.ts'
+
+interface SubscriptionForm {
+  readonly url: string
+  readonly key: string
+  readonly resource: string
+  readonly filter?: string
+  readonly secret?: number
+  readonly enabled?: boolean
+}
+
+const shape = shapeBy<Readonly<Record<string, SubscriptionForm>>>(subscriptions)
+
+/** In the order of the file. */
+export function parseSubscriptions(
+  source: SourceFile | undefined,
+  resources: Resources,
+  report: Reporter,
+): readonly Subscription[] {
+  const file = source && parseYaml(source, shape, report)
+  if (!file) return []
+  return Object.entries(file.value).flatMap(([name, form]): readonly Subscription[] => {
+    const fault: OnFault = (path, ...rest) => report(file.fault([name, ...path], ...rest))
+    const url = readUrl(form.url, fault)
+    const stream = streamOf(form.resource, resources, fault)
+    const query = form.filter === undefined ? '' : readFilter(form.filter, form.resource, resources, fault)
+    if (url === undefined || stream === undefined || query === undefined) return []
+    const { key, resource, secret = 1, enabled = true } = form
+    return [{ name, url, key, resource, path: `${stream.path}${query}`, secret, enabled }]
+  })
+}
+
+function readUrl(text: string, fault: OnFault): string | undefined {
+  const refuse = (message: string, hint: string) => {
+    fault(['url'], 'subscription', message, hint)
+    return undefined
+  }
+  if (!URL.canParse(text)) return refuse('`url` is no address', 'write one like https://erp.example.com/hooks')
+  const { href, username, password, hash } = new URL(text)
+  if (username !== '' || password !== '') {
+    return refuse('`url` has a user or a password, which this file would show', 'omit them: each request is signed')
+  }
+  return hash === '' ? href : refuse('`url` has a part behind #, which nobody would send', 'omit it')
+}
+
+/** The stream of events of a resource. */
+function streamRoute(resource: string, { routes }: Pick<Resources, 'routes'>): Route | undefined {
+  return routes.find((route) => route.resource === resource && route.events !== undefined)
+}
+
+function streamOf(resource: string, resources: Resources, fault: OnFault): Route | undefined {
+  const known = resources.byName.get(resource)
+  const streams = [...resources.byName.keys()].filter((name) => streamRoute(name, resources))
+  const stream = streamRoute(resource, resources)
+  if (stream) return stream
+  if (known && !known.builtIn) {
+    const message = `\`${resource}\` has no stream of events`
+    fault(['resource'], 'subscription', message, 'declare a route with `events` in its schema')
+  } else {
+    fault(['resource'], 'unknown-resource', `no schema declares the resource \`${resource}\``, oneOf(resource, streams))
+  }
+  return undefined
+}
+
+/** The query of the stream's path. The stream itself checks the values, as of any request. */
+function readFilter(text: string, resource: string, { byName }: Resources, fault: OnFault): string | undefined {
+  const fields = byName.get(resource)?.fields
+  const parameters = [...new URLSearchParams(text).keys()]
+  if (/[\s#?]/.test(text) || parameters.length === 0) {
+    const hint = 'write it as in the query of a list, such as status=placed&total%5Bgte%5D=100'
+    fault(['filter'], 'subscription', '`filter` is no query', hint)
+    return undefined
+  }
+  const unknown = parameters.find((name) => fields && !fields.has(name.split('[')[0] ?? ''))
+  if (unknown === undefined) return `?${text}`
+  const message = `\`${resource}\` has no field \`${unknown}\``
+  fault(['filter'], 'unknown-field', message, oneOf(unknown, fields?.keys() ?? []))
+  return undefined
+}
