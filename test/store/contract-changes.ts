@@ -212,6 +212,29 @@ export function describeSharedChanges(database: () => TestDatabase): void {
     expect((await again.changes.after(await sinceOf(again), 10)).changes).to.have.length(1)
   })
 
+  it('logs what another program writes, without a writer, and gives a damaged document as an absent one', async () => {
+    const { store, changes } = await open(keepingChanges(HOUR_MS, ['Things']))
+    await store.create(creation('t', { ownerId: 'a' }, 'Things'), { by: BY })
+    for (const text of ['{"ownerId":"b"}', 'no JSON', '{"ownerId":"c"}']) await database().damage?.('t', text)
+    const logged = (await changes.after(0, 10)).changes
+    const told = logged.map(({ before, after, by }) => [before?.document.ownerId, after?.document.ownerId, by?.subject])
+    expect(told).to.deep.equal([
+      [undefined, 'a', 'ann'],
+      ['a', 'b', undefined],
+      ['b', undefined, undefined],
+      [undefined, 'c', undefined],
+    ])
+    expect(logged.map(({ number }) => number)).to.deep.equal(rising(logged))
+    expect(
+      (await changes.of({ resource: 'Things', id: 't' }, { since: '', limit: 2 })).map(({ number }) => number),
+    ).to.deep.equal(
+      logged
+        .slice(2)
+        .map(({ number }) => number)
+        .toReversed(),
+    )
+  })
+
   it('wakes a listener of another instance soon, also when changes are no longer kept', async () => {
     const [reader, writer] = [await open(), await open()]
     let calls = 0

@@ -49,9 +49,10 @@ const THINGS = resource('things', [
   field('extra', 'other'),
 ])
 
-/** The same resources, but changes of `things` are kept. */
-export function keepingChanges(keepMs: number): Resources {
-  return resourcesOf({ ...THINGS, changes: { keepMs } }, OTHER_THINGS, SYSTEM)
+/** The same resources, but changes of these are kept. */
+export function keepingChanges(keepMs: number, names: readonly string[] = ['things']): Resources {
+  const kept = [THINGS, OTHER_THINGS].map((one) => (names.includes(one.name) ? { ...one, changes: { keepMs } } : one))
+  return resourcesOf(...kept, SYSTEM)
 }
 
 /** These permits were issued by no decision. */
