@@ -105,10 +105,22 @@ export function* decideHypothetical(
   const grants = yield* passRoleLevel(question, policy)
   if (grants.kind !== 'grants') return grants
   const grant = grantOn(grants, relations)
+  if (question.endpoint.operation === 'watch') {
+    const sight = yield* sightOf(question, grants, policy)
+    return sight instanceof Sight ? assumeInSight(sight, relations, grant) : sight
+  }
   const refusal = checkObject(grants, question.endpoint.operation, relations)
   const withEvidence = refusal && { ...refusal, evidence: evidenceOfRefusal(grants, relations, grant, {}) }
   if (!withEvidence && result) return assumeResult(grants, result)
   return { kind: 'hypothetical', grant, readable: readableOn(grants, relations), refusal: withEvidence }
+}
+
+/** Whether such an object is in sight of whoever follows events, and the fields that are seen. */
+function assumeInSight(sight: Sight, relations: readonly string[], grant: Grant): HypotheticalDecision {
+  const seen = sight.on(relations)
+  const fields = seen ?? new Set<string>()
+  const refusal = seen ? undefined : refusalBy('object', { evidence: evidenceOf(relations, grant, {}) })
+  return { kind: 'hypothetical', grant: { ...grant, fields }, readable: fields, refusal }
 }
 
 /** The part that can be known where the object is stored elsewhere: whether the caller may do this with some object. */

@@ -12,6 +12,11 @@ export type FieldNames = ReadonlySet<string>
 /** What a method does to a route. The policy's *action* has the same name unless the route names its own. */
 export type Operation = 'list' | 'read' | 'create' | 'replace' | 'update' | 'delete' | 'watch' | 'options'
 
+/** Whether the answer is about all objects that the caller sees, and not about one. */
+export function concernsMany(operation: Operation): boolean {
+  return operation === 'list' || operation === 'watch'
+}
+
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'
 
 /** The JSON types that a field can be compared by; `other` can't be used in a relation, a filter or an index. */

@@ -97,11 +97,15 @@ export class Sight {
   /** The fields of the object that the caller sees; undefined if it doesn't see the object. `held`: which steps hold. */
   shown(object: Representation, caller: string | undefined, held: readonly boolean[]): FieldNames | undefined {
     const by = { compared: this.#compared, steps: this.steps, asking: this.#askingAs(caller) }
-    const names = relationsOfRow(by, object, held)
-    return this.#known.getOrInsertComputed(names.join(), () => this.#on(names))
+    return this.on(relationsOfRow(by, object, held))
   }
 
-  #on(names: readonly string[]): FieldNames | undefined {
+  /** The same of an object by the names of the relations that hold. */
+  on(names: readonly string[]): FieldNames | undefined {
+    return this.#known.getOrInsertComputed(names.join(), () => this.#find(names))
+  }
+
+  #find(names: readonly string[]): FieldNames | undefined {
     const { watch, list, read } = this.grants
     if (inView(list, grantOn(list, names).fields).size === 0) return undefined
     const fields = inView(read, grantOn(read, names).fields).intersection(grantOn(watch, names).fields)

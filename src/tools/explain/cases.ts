@@ -9,6 +9,7 @@ import type { Rule } from '../../decide/policy.ts'
 import { isRefusal, type Refusal } from '../../decide/refusal.ts'
 import { ownerFieldOf } from '../../decide/relations/ownership.ts'
 import { quote } from '../../present/quote.ts'
+import { concernsMany } from '../../resources/resource.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
 import type {
   ConditionFact,
@@ -91,7 +92,7 @@ type DecidedCase = Omit<ExplainedCase, 'relations' | 'conditions'>
 
 function objectCase(request: HypotheticalRequest, { grant, readable, refusal }: HypotheticalDecision): DecidedCase {
   const { endpoint, resource } = request
-  const isList = endpoint.operation === 'list'
+  const isList = concernsMany(endpoint.operation)
   if (refusal && !isList) return { ...refusedCase(request, refusal, grant), listed: null }
   const hasFields = resource.actions.get(endpoint.action)?.hasFields === true
   return {
@@ -225,7 +226,7 @@ const NO_OBJECT: KnownObject = { kind: 'any', id: undefined }
 
 function decideMissing(request: HypotheticalRequest, id: string, conditions: readonly ConditionFact[]): Finding {
   const why = request.route.kind === 'caller' ? 'the caller has no record' : `no object has the id ${quote(id)}`
-  if (request.endpoint.operation === 'list') {
+  if (concernsMany(request.endpoint.operation)) {
     const answered = allowedBy('object', `the list is answered, but ${why}`, LISTED)
     return { ...answered, conditions, rules: roleLevelOf(request).rules }
   }
@@ -247,7 +248,7 @@ function summaryOf(
   known: KnownObject,
 ): Summary {
   const isAnswered = cases.every(({ listed }) => listed !== null)
-  if (request.endpoint.operation === 'list' && isAnswered) return summaryOfList(cases, known)
+  if (concernsMany(request.endpoint.operation) && isAnswered) return summaryOfList(cases, known)
   const answers = new Map(cases.map(({ answer }) => [JSON.stringify(answer), answer]))
   const statuses = new Set(cases.map(({ answer }) => answer.status))
   const isOne = answers.size === 1 || (statuses.size === 1 && cases.every(({ outcome }) => outcome === 'allow'))
@@ -304,7 +305,7 @@ function rulesOfCases(request: HypotheticalRequest, cases: readonly ExplainedCas
 /** As in decision records: for a list and for a new object, all rules that could match. */
 function rulesOf(request: HypotheticalRequest, known: KnownObject, cases: readonly ExplainedCase[]): readonly Rule[] {
   const { operation } = request.endpoint
-  const isOpen = known.kind === 'any' && (operation === 'list' || operation === 'create')
+  const isOpen = known.kind === 'any' && (concernsMany(operation) || operation === 'create')
   return isOpen || cases.length > 1 ? roleLevelOf(request).rules : rulesOfCases(request, cases)
 }
 
@@ -330,7 +331,7 @@ function areShownByCases(changes: readonly NeededChange[]): boolean {
 }
 
 function namesObject({ route, endpoint }: HypotheticalRequest): boolean {
-  return endpoint.operation !== 'list' && endpoint.operation !== 'create' && route.kind !== 'collection'
+  return !concernsMany(endpoint.operation) && endpoint.operation !== 'create' && route.kind !== 'collection'
 }
 
 function notesOf(request: HypotheticalRequest, known: KnownObject): readonly string[] {

@@ -53,7 +53,10 @@ export async function ask({ method, url, token, body, headers = {} }: HttpReques
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    const text = await response.text()
+    // A stream of events goes on until it is left.
+    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
+    if (isStream) await response.body?.cancel()
+    const text = isStream ? '' : await response.text()
     return { status: response.status, headers: Object.fromEntries(response.headers), text, json: parse(text) }
   } catch (error) {
     throw new NoAnswer(url, error)
