@@ -43,7 +43,7 @@ const MATRIX_ROOMS = [
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
   cli: 5230,
-  tools: 31600,
+  tools: 31650,
   server: 15100,
   analysis: 5000,
   config: 920,
@@ -53,7 +53,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   limits: 1100,
   store: 9820,
   policy: 3410,
-  decide: 5410,
+  decide: 5460,
   resources: 5200,
   present: 650,
   base: 1270,

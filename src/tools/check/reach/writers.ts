@@ -67,6 +67,24 @@ export function historyPairs(
   })
 }
 
+/** Following objects, and listing or reading them, in the same way: only what all three allow has events. */
+export function eventPairs(
+  { name, routes, canonicalItemPath }: Resource,
+  index: ActionRulesIndex,
+): readonly WritePair[] {
+  const watch = routes.find(({ events }) => events)
+  const write = watch && index.rulesOf(name, watch.endpoints.get('GET')?.action ?? '')
+  const list = routes.find(({ endpoints, parent }) => endpoints.get('GET')?.operation === 'list' && !parent)
+  const asked = [
+    ['list', list?.path],
+    ['read', canonicalItemPath],
+  ] as const
+  return asked.flatMap(([action, path]) => {
+    const read = index.rulesOf(name, action)
+    return write && read && path !== undefined ? [{ write, read, path, operation: 'delete' as const }] : []
+  })
+}
+
 /** Every write with a read of the same path; each pair of actions once, with its first path. */
 export function pairsOf(
   { name, routes }: Resource,

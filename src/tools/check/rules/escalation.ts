@@ -13,7 +13,7 @@ import { storedResources } from '../../../resources/stored-resources.ts'
 import { CELL, type CheckedPolicy, check, type FoundAt, type PolicyCheck } from '../check.ts'
 import { findSelfGrants } from '../reach/self-grants.ts'
 import { findUnreadWrites, firstLineOf, type UnreadWrite } from '../reach/unread-writes.ts'
-import { historyPairs, pairsOf, type WritePair } from '../reach/writers.ts'
+import { eventPairs, historyPairs, pairsOf, type WritePair } from '../reach/writers.ts'
 
 export const ESCALATION: readonly PolicyCheck[] = [
   check({
@@ -62,6 +62,15 @@ export const ESCALATION: readonly PolicyCheck[] = [
     find: (checked) =>
       storedResources(checked.resources).flatMap((resource) =>
         allBeyondRead(resource, historyPairs(resource, checked.index), checked),
+      ),
+  }),
+  check({
+    code: 'watch-beyond-read',
+    meaning: 'Somebody may follow objects without the right to list and read them',
+    fix: 'Grant `list` and `read` too, or narrow `watch`',
+    find: (checked) =>
+      storedResources(checked.resources).flatMap((resource) =>
+        allBeyondRead(resource, eventPairs(resource, checked.index), checked),
       ),
   }),
   check({

@@ -25,8 +25,8 @@ export const WHOLE_FILES: readonly PolicyCheck[] = [
     code: 'rules-undecided',
     meaning:
       'The lines about the resource combine so many relations and conditions that the checks which compare lines ' +
-      'leave the resource out: `self-grant`, `write-beyond-read`, `history-beyond-read`, `route-unreached`, `schema-tells`, ' +
-      '`rule-never-matches`, `transition-without-field` and lines without effect. Requests are decided as always',
+      'leave the resource out: `self-grant`, `write-beyond-read`, `history-beyond-read`, `watch-beyond-read`, ' +
+      '`route-unreached`, `schema-tells`, `rule-never-matches`, `transition-without-field` and lines without effect. Requests are decided as always',
     fix: 'Name fewer relations and conditions in the lines about this action',
     find: ({ policy, resources, index, placeOfLine }) =>
       [...index.undecided].flatMap((name) => {
