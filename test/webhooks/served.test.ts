@@ -6,17 +6,19 @@ import { expect } from 'chai'
 import { Webhook } from 'standardwebhooks'
 import { createApiKey, hashOfSecret } from '../../src/identity/directory/api-key.ts'
 import { sallyport } from '../command.ts'
+import { ENGINES, type OnEngine } from '../data/each-engine.ts'
 import { type HttpCollector, makeCertificate, startHttpCollector } from '../decision-log/send/collectors.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { EVENTS_WORLD } from '../events/events-world.ts'
 import { FollowingClient } from '../events/follow.ts'
 import { holds } from '../output-shapes.ts'
-import { startTestServer, type TestServer } from '../server.ts'
+import type { TestServer } from '../server.ts'
 import { until } from '../until.ts'
 
-describe('webhooks', () => {
+describe('webhooks, on PostgreSQL', () => {
   let folder: string
   let receiver: HttpCollector
+  let on: OnEngine
   let server: TestServer
   let admin: string
   let env: Record<string, string>
@@ -35,17 +37,20 @@ off: { url: "https://erp.example.com/", key: ${key.id}, resource: parcels, enabl
 `
     const webhooks = { WEBHOOK_NETWORKS: '127.0.0.0/8', WEBHOOK_CA: join(folder, 'crt.pem') }
     const files = { ...EVENTS_WORLD, 'policies/subscriptions.yaml': subscriptions }
-    server = await startTestServer({ env: webhooks, files })
-    const inside = (name: string) => join(server.folder, name)
-    env = { DATA_DIR: inside('data'), POLICIES: inside('policies'), SCHEMAS: inside('schemas'), ...webhooks }
+    // The other tests of webhooks have SQLite.
+    const [, [, startOn] = []] = ENGINES
+    if (!startOn) throw new Error('there is one engine')
+    on = await startOn({ env: webhooks, files })
+    server = on.server
+    env = { ...on.env, ...webhooks }
     await server.app.directory.addKey({
       ...{ id: key.id, secretHash: hashOfSecret(key.secret), subject: 'alice', roles: ['member'], name: '' },
       ...{ createdAt: Date.now(), expiresAt: Date.now() + 3_600_000 },
     })
-    admin = await server.token('ada', 'admin')
+    admin = on.tokens.ada ?? ''
   })
   after(async () => {
-    await server.stop()
+    await on.stop()
     await receiver.stop()
     await removeFolder(folder)
   })
