@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { parse } from 'yaml'
+import { createWebhookMeters } from '../../src/server/webhooks/meters.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { INSTALL_MS, program } from '../programs.ts'
 import { freePort } from '../redis.ts'
@@ -42,6 +43,8 @@ describe('alerts and the dashboard', function () {
     await server.ask('GET', '/api/v1/notes')
     // Servers of a published policy have it.
     server.app.metrics.watchProposals(() => 0)
+    // So have servers with a subscription.
+    createWebhookMeters(server.app.metrics.registry, async () => 0).watch(() => new Map([['erp', {}]]))
     metrics = await server.app.metrics.text()
     await server.stop()
   })
