@@ -21,7 +21,7 @@ describe('examples/projects/README.md', () => {
 
   it('has commands that all work, and print what it shows', () => {
     const shown = page.blocks.filter(({ output }) => output.length > 0)
-    expect(shown).to.have.length(6)
+    expect(shown).to.have.length(7)
     for (const { output, printed } of shown) expect(missingFrom(printed, output), printed).to.deep.equal([])
     const failed = page.blocks.flatMap(({ printed }) => printed.match(/^failed .*$/gm) ?? [])
     expect(failed).to.deep.equal([])

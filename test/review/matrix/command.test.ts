@@ -86,7 +86,7 @@ describe('sallyport policy matrix', () => {
       cells: readonly { fields: string[] }[]
     }[] = JSON.parse(stdout).rows
     expect(new Set(rows.map(({ relation }) => relation))).to.deep.equal(
-      new Set(['tenant+team', 'tenant+open', '-', 'tenant+team+mine+assigned+open']),
+      new Set(['tenant+team', 'tenant+open', 'tenant', '-', 'tenant+team+mine+assigned+open']),
     )
     const done = rows.find(({ becomes }) => becomes === 'mine+assigned+done')
     expect(done?.cells[0]?.fields).to.deep.equal(['status'])
