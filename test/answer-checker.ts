@@ -217,9 +217,9 @@ function bodyFaults(
 /** Each with the members of its lines; a block without data is none. */
 function eventsIn(text: string): readonly unknown[] {
   return text.split('\n\n').flatMap((block) => {
-    const fields = Object.fromEntries(
-      block.split('\n').map((line) => [line.split(':', 1)[0], line.replace(/^\w*: /, '')]),
-    )
+    // A line that begins with a colon is a comment.
+    const lines = block.split('\n').filter((line) => !line.startsWith(':'))
+    const fields = Object.fromEntries(lines.map((line) => [line.split(':', 1)[0], line.replace(/^\w*: /, '')]))
     return fields.data === undefined ? [] : [{ ...fields, data: JSON.parse(fields.data) }]
   })
 }
