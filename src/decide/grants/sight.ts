@@ -14,7 +14,7 @@ import {
   lookupOf,
   type Related,
 } from '../conditions/condition.ts'
-import { comparedAttributes, isTimed, kindOf, leavesOf } from '../relations/all-kinds.ts'
+import { comparedAttributes, comparedFields, isTimed, kindOf, leavesOf } from '../relations/all-kinds.ts'
 import type { CallerAndTime, Relation } from '../relations/relation-kind.ts'
 import { type CallerGrants, grantOn, inView } from './caller-grants.ts'
 import { relationsOfRow } from './list-decision.ts'
@@ -34,8 +34,8 @@ export class Sight {
   readonly steps: readonly Relation[]
   /** The fields that relations compare with the id of the caller. */
   readonly idFields: readonly string[]
-  /** Whether a relation that rests on other objects looks at the id of the caller. */
-  readonly looksUpCallers: boolean
+  /** The relations that rest on other objects and look at the id of the caller. */
+  readonly #personal: readonly Relation[]
   /** Whether an object can come into sight or leave it because time goes by. */
   readonly isTimed: boolean
 
@@ -46,7 +46,7 @@ export class Sight {
     this.steps = [...new Set(tables.flatMap(({ steps }) => steps))]
     const equations = this.#compared.flatMap(leavesOf).map((leaf) => kindOf(leaf).equates?.(leaf))
     this.idFields = [...new Set(equations.flatMap((one) => (one?.attribute === 'id' ? [one.field] : [])))]
-    this.looksUpCallers = this.steps.some((step) => comparedAttributes(step).includes('id'))
+    this.#personal = this.steps.filter((step) => comparedAttributes(step).includes('id'))
     this.isTimed = this.#compared.some(isTimed)
   }
 
@@ -78,6 +78,11 @@ export class Sight {
   /** The callers who may be related to the object by their id: for all others, it is as for a stranger. */
   idsIn(object: Representation): readonly Scalar[] {
     return this.idFields.flatMap((field) => fieldValues(object, field))
+  }
+
+  /** Whether other objects decide what each caller sees of this one: it names some. */
+  looksUpCallers(object: Representation): boolean {
+    return this.#personal.some((step) => comparedFields(step).some((field) => fieldValues(object, field).length > 0))
   }
 
   /** For each of `steps`, what decides whether it holds for a caller; undefined where it can't hold. */

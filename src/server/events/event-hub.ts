@@ -49,7 +49,7 @@ const MOST_MISSED = 20_000
 
 /** Milliseconds in which commits are read together. */
 const TOGETHER_MS = 20
-const LOOK_AGAIN_MS = 400
+const LOOK_AGAIN_MS = 600
 const MARK_MS = 15_000
 /** Streams end after an hour, or a few minutes less, so that they don't all begin again together. */
 const LONGEST_MS = 3_600_000
@@ -175,7 +175,8 @@ export class EventHub {
     const anew = new Set<EventStream>()
     for (const stream of this.#streams) {
       const { group, callerId } = stream
-      if (behind.has(group) || (await isTouched(group, callerId, changes, ask))) anew.add(stream)
+      const isResting = group.restsOn.size > 0 && changes.some(({ resource }) => group.restsOn.has(resource))
+      if (behind.has(group) || (isResting && (await isTouched(group, callerId, changes, ask)))) anew.add(stream)
     }
     const all = await this.#allToSend(this.#streams.difference(anew), changes, ask)
     this.#position = last

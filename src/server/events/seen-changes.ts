@@ -55,8 +55,9 @@ export class SeenChange {
   /** The ids of callers who may see it otherwise than a stranger does; `all`: each caller may. */
   get callers(): ReadonlySet<unknown> | 'all' {
     const { sight } = this.#group
-    if (sight.looksUpCallers) return 'all'
-    return new Set([this.#before, this.#after].flatMap((object) => (object ? sight.idsIn(object) : [])))
+    const objects = [this.#before, this.#after].filter((object) => object !== undefined)
+    if (objects.some((object) => sight.looksUpCallers(object))) return 'all'
+    return new Set(objects.flatMap((object) => sight.idsIn(object)))
   }
 
   /** What a caller sees of it; a stranger, without an id. */

@@ -63,6 +63,7 @@ export class GroupTexts {
   readonly #changes: readonly SeenChange[]
   readonly #ids: EventIds
   readonly #texts = new Map<SeenEvent, string>()
+  readonly #pieces = new Map<string | undefined, Promise<readonly Buffer[]>>()
 
   /** Changes of the group's resource. */
   constructor(group: StreamGroup, changes: readonly SeenChange[], ids: EventIds) {
@@ -81,8 +82,12 @@ export class GroupTexts {
     return found
   }
 
-  /** In pieces; `undefined` is a stranger. */
-  async of(caller: string | undefined): Promise<readonly Buffer[]> {
+  /** In pieces; `undefined` is a stranger. A caller may have several streams. */
+  of(caller: string | undefined): Promise<readonly Buffer[]> {
+    return this.#pieces.getOrInsertComputed(caller, () => this.#make(caller))
+  }
+
+  async #make(caller: string | undefined): Promise<readonly Buffer[]> {
     const pieces: Buffer[] = []
     let text = ''
     for (const change of this.#changes) {
