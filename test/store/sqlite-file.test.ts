@@ -1,13 +1,18 @@
+import { createReadStream } from 'node:fs'
 import { readdir, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
+import { makeFolder } from '../../src/base/files/make-folder.ts'
 import type { Condition } from '../../src/decide/conditions/condition.ts'
 import type { Document } from '../../src/resources/object.ts'
 import type { Field } from '../../src/resources/resource.ts'
 import type { Store } from '../../src/store/contract.ts'
 import { StoreUnavailable, UnfitDatabase, UniqueTaken } from '../../src/store/errors.ts'
+import { openDatabase } from '../../src/store/open.ts'
+import { copySqlite, placeSqlite } from '../../src/store/sqlite/copies.ts'
 import { openSqliteBeside } from '../../src/store/sqlite/open.ts'
-import { creation, failure, field, resource, resourcesOf } from './fixture.ts'
+import { databaseAt } from '../backup/places.ts'
+import { creation, failure, field, keepingChanges, resource, resourcesOf } from './fixture.ts'
 import { Folder } from './folder.ts'
 import { statementsOf } from './statements.ts'
 
@@ -26,6 +31,30 @@ describe('the database file', () => {
     const files = await readdir(folder.folder)
     expect(files).to.include.members(['data.sqlite', 'data.sqlite-wal'])
     for (const file of files) expect((await stat(path.join(folder.folder, file))).mode & 0o777, file).to.equal(0o600)
+  })
+
+  it('gives changes numbers after a restore that the lost writes never had, and tells their readers to begin anew', async () => {
+    const resources = keepingChanges(3_600_000)
+    const { store, changes } = await folder.open({ resources })
+    await store.create(creation('a', {}))
+    await makeFolder(path.join(folder.folder, 'copy'))
+    const { file } = await copySqlite(folder.file, path.join(folder.folder, 'copy'))
+    await store.create(creation('lost', {}))
+    const seen = await changes.last()
+    const restored = path.join(folder.folder, 'restored.sqlite')
+    const place = placeSqlite(restored)
+    await place.take(createReadStream(file))
+    await place.finish()
+    const again = await openDatabase(databaseAt(`sqlite:${restored}`), { resources, now: () => new Date() })
+    try {
+      await again.store.create(creation('b', {}))
+      const { changes: logged, since } = await again.changes.after(0, 10)
+      expect(logged.map(({ id }) => id)).to.deep.equal(['a', 'b'])
+      expect(logged.at(-1)?.number).to.be.greaterThan(seen)
+      expect(since.get('things')).to.be.greaterThan(seen)
+    } finally {
+      await again.store.close()
+    }
   })
 
   it('keeps the mode that somebody gave it', async () => {

@@ -218,7 +218,10 @@ export class EventHub {
   /** Tells a stream that isn't with the others yet. */
   async #catchUp(stream: EventStream, lastEventId: string): Promise<number | undefined> {
     const number = this.#ids.numberOf(stream.group.name, lastEventId)
-    if (number === undefined || (await this.#parts.changes.last()) - number > MOST_MISSED) return undefined
+    if (number === undefined) return undefined
+    const missed = (await this.#parts.changes.last()) - number
+    // A number that is not given yet is of a database that has lost its last writes.
+    if (missed < 0 || missed > MOST_MISSED) return undefined
     return this.#tellMissed(stream, number)
   }
 

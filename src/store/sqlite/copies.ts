@@ -106,16 +106,27 @@ function prepare(file: string): void {
     refuseLaterLayout(database)
     inTransaction(database, () => {
       database.exec('delete from leases')
-      const seq = Number(database.prepare("select seq from sqlite_sequence where name = 'outbox'").get()?.seq ?? 0)
-      database.exec("delete from sqlite_sequence where name = 'outbox'")
-      const before = (Math.floor(seq / WRITES_LEFT_OUT) + 1) * WRITES_LEFT_OUT
-      database.prepare("insert into sqlite_sequence (name, seq) values ('outbox', ?)").run(before)
+      leaveOut(database, 'outbox')
+      const { name: kept } = database.prepare("select name from sqlite_schema where name = 'kept_changes'").get() ?? {}
+      if (kept === undefined) return
+      // Whoever has seen what the server wrote after the copy begins anew.
+      const since = leaveOut(database, 'changes')
+      database.prepare('update kept_changes set since = ? where since < ?').run(since, since)
     })
   } catch (error) {
     throw error instanceof UnfitDatabase ? error : new StoreUnavailable(error)
   } finally {
     database.close()
   }
+}
+
+/** The numbers of the rows that come now begin after the returned one, which no server has used. */
+function leaveOut(database: DatabaseSync, table: string): number {
+  const seq = Number(database.prepare('select seq from sqlite_sequence where name = ?').get(table)?.seq ?? 0)
+  database.prepare('delete from sqlite_sequence where name = ?').run(table)
+  const before = (Math.floor(seq / WRITES_LEFT_OUT) + 1) * WRITES_LEFT_OUT
+  database.prepare('insert into sqlite_sequence (name, seq) values (?, ?)').run(table, before)
+  return before
 }
 
 function openCopy(file: string): DatabaseSync {
