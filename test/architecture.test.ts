@@ -51,7 +51,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   migrations: 850,
   'decision-log': 3610,
   limits: 1100,
-  store: 9820,
+  store: 9830,
   policy: 3410,
   decide: 5460,
   resources: 5200,
