@@ -35,7 +35,7 @@ const PARCELS = schemaOf('parcels', [{ path: '/parcels/events', methods: ['GET']
   department: { ...TEXT, 'x-index': true },
   state: { type: 'string', enum: ['new', 'sent', 'lost'], default: 'new', 'x-index': true },
   teamId: { ...TEXT, 'x-index': true },
-  note: { type: 'string', maxLength: 50_000 },
+  note: { type: 'string', maxLength: 90_000 },
   secret: TEXT,
 })
 

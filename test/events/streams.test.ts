@@ -76,9 +76,9 @@ describe('a stream of events', () => {
   it('cuts off a client that does not read, and tells the others in time', async () => {
     const sue = await open('sue')
     const silent = await silentClient(server.url, tokens.alice ?? '')
-    const note = 'x'.repeat(40_000)
-    // More than the bound and all buffers of the connection.
-    for (let i = 0; i < 300; i++) await make({ ownerId: 'alice', note })
+    const note = 'x'.repeat(90_000)
+    // More than the bound and all buffers of the connection, which grow to ten megabytes.
+    for (let i = 0; i < 30; i++) await Promise.all(Array.from({ length: 10 }, () => make({ ownerId: 'alice', note })))
     await until(() => sue.heard.length > 300)
     let read = 0
     silent.on('data', (piece) => {

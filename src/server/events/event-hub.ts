@@ -49,6 +49,7 @@ const MOST_MISSED = 20_000
 
 /** Milliseconds in which commits are read together. */
 const TOGETHER_MS = 20
+const RETRY_MS = 1000
 const LOOK_AGAIN_MS = 600
 const MARK_MS = 15_000
 /** Streams end after an hour, or a few minutes less, so that they don't all begin again together. */
@@ -132,7 +133,7 @@ export class EventHub {
     this.#stopListening ??= this.#parts.changes.onChange(() => this.#readSoon())
     if (this.#timers.length > 0) return
     this.#timers = [
-      setInterval(() => void this.#lookAtAll(), LOOK_AGAIN_MS).unref(),
+      setInterval(() => this.#lookAtAll().catch(this.#parts.failed), LOOK_AGAIN_MS).unref(),
       setInterval(() => void this.#inTurn(() => this.#mark()), MARK_MS).unref(),
     ]
   }
@@ -149,13 +150,17 @@ export class EventHub {
     await this.#turns.run('', work)
   }
 
-  #readSoon(): void {
+  #readSoon(milliseconds = TOGETHER_MS): void {
     if (this.#willRead) return
     this.#willRead = true
     setTimeout(() => {
       this.#willRead = false
-      this.#inTurn(() => this.#read()).catch(this.#parts.failed)
-    }, TOGETHER_MS).unref()
+      this.#inTurn(() => this.#read()).catch((error: unknown) => {
+        this.#parts.failed(error)
+        // Nothing else may tell of the changes that couldn't be read.
+        if (this.#streams.size > 0) this.#readSoon(RETRY_MS)
+      })
+    }, milliseconds).unref()
   }
 
   /** Tells all streams what has happened. */
@@ -163,8 +168,14 @@ export class EventHub {
     for (;;) {
       const { changes, since } = await this.#parts.changes.after(this.#position, PAGE)
       const behind = new Set([...this.#groups.values()].filter((group) => isBehind(group, since, this.#position)))
-      const last = changes.at(-1)?.number ?? Math.max(this.#position, ...(behind.size > 0 ? since.values() : []))
-      await this.#tell(changes, last, behind)
+      if (changes.length === 0 && behind.size > 0)
+        await this.#tell([], Math.max(this.#position, ...since.values()), behind)
+      for (const part of inParts(changes)) {
+        await this.#tell(part, part.at(-1)?.number ?? this.#position, behind)
+        behind.clear()
+        // Clients take what they were sent meanwhile: a burst alone cuts off nobody who reads.
+        await setImmediate()
+      }
       if (changes.length < PAGE) return
     }
   }
@@ -245,8 +256,11 @@ export class EventHub {
   async #lookAtAll(): Promise<void> {
     if (this.#isLooking) return
     this.#isLooking = true
-    await this.#lookAgain([...this.#streams], 'the same')
-    this.#isLooking = false
+    try {
+      await this.#lookAgain([...this.#streams], 'the same')
+    } finally {
+      this.#isLooking = false
+    }
   }
 
   async #lookAgain(streams: readonly EventStream[], facts: 'the same' | 'perhaps others'): Promise<void> {
@@ -303,6 +317,23 @@ export class EventHub {
     const { store } = this.#parts.gate
     return (lookup) => known.getOrInsertComputed(JSON.stringify(lookup), () => store.lookup(lookup))
   }
+}
+
+/** In characters, roughly: what is told at once. */
+const PART = 256 * 1024
+
+function inParts(changes: readonly ObjectChange[]): readonly (readonly ObjectChange[])[] {
+  const parts: ObjectChange[][] = []
+  let size = PART
+  for (const change of changes) {
+    if (size >= PART) {
+      parts.push([])
+      size = 0
+    }
+    parts.at(-1)?.push(change)
+    size += JSON.stringify(change.after ?? null).length
+  }
+  return parts
 }
 
 /** Other requests are answered meanwhile. */

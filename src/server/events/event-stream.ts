@@ -5,7 +5,7 @@ import type { Standing } from './standing.ts'
 import type { StreamGroup } from './stream-group.ts'
 
 /** Bytes that may wait for a client when the next ones come: whoever reads slower is cut off. */
-const MOST_WAITING = 1024 * 1024
+const MOST_WAITING = 4 * 1024 * 1024
 
 /** Milliseconds that a client which catches up may take for a piece. */
 const PIECE_MS = 10_000
