@@ -40,7 +40,7 @@ export function parseSubscriptions(
 
 function readUrl(text: string, fault: OnFault): string | undefined {
   const refuse = (message: string, hint: string) => {
-    fault(['url'], 'subscription', message, hint)
+    fault(['url'], 'subscription-faulty', message, hint)
     return undefined
   }
   if (!URL.canParse(text)) return refuse('`url` is no address', 'write one like https://erp.example.com/hooks')
@@ -63,7 +63,7 @@ function streamOf(resource: string, resources: Resources, fault: OnFault): Route
   if (stream) return stream
   if (known && !known.builtIn) {
     const message = `\`${resource}\` has no stream of events`
-    fault(['resource'], 'subscription', message, 'declare a route with `events` in its schema')
+    fault(['resource'], 'subscription-faulty', message, 'declare a route with `events` in its schema')
   } else {
     fault(['resource'], 'unknown-resource', `no schema declares the resource \`${resource}\``, oneOf(resource, streams))
   }
@@ -76,7 +76,7 @@ function readFilter(text: string, resource: string, { byName }: Resources, fault
   const parameters = [...new URLSearchParams(text).keys()]
   if (/[\s#?]/.test(text) || parameters.length === 0) {
     const hint = 'write it as in the query of a list, such as status=placed&total%5Bgte%5D=100'
-    fault(['filter'], 'subscription', '`filter` is no query', hint)
+    fault(['filter'], 'subscription-faulty', '`filter` is no query', hint)
     return undefined
   }
   const unknown = parameters.find((name) => fields && !fields.has(name.split('[')[0] ?? ''))

@@ -295,7 +295,7 @@ export const ERROR_CODES: readonly CodeEntry[] = [
     'An entry of `touches` in `approvals.yaml` names a resource and a file, neither, or a file that no policy has',
     'Name one resource, or files of the policy',
   ),
-  entry('subscription', 'An entry of `subscriptions.yaml` is faulty', 'Correct it as the message says'),
+  entry('subscription-faulty', 'An entry of `subscriptions.yaml` is faulty', 'Correct it as the message says'),
   entry(
     'blocked-line',
     'A line of `blocked.txt` is not `user:<id>`, optionally followed by `until=<time>`; for example, its time lacks `until=`',
