@@ -38,9 +38,10 @@ describe('docs/schemas.md', () => {
       ...namesIn(rowsOf(PAGE, '| keyword | meaning |'), 1),
       '$schema',
       'x-resource',
+      'x-history',
     ]
     expect(written).to.have.members([...KEYWORDS])
-    expect(PAGE).to.include('`$schema` and `x-resource` stand at the top of the file')
+    expect(PAGE).to.include('`$schema`, `x-resource` and `x-history` stand at the top of the file')
   })
 
   it('lists every format, and no other', () => {

@@ -8,10 +8,8 @@ import type { Document } from '../../src/resources/object.ts'
 import type { Field } from '../../src/resources/resource.ts'
 import type { Store } from '../../src/store/contract.ts'
 import { StoreUnavailable, UnfitDatabase, UniqueTaken } from '../../src/store/errors.ts'
-import { openDatabase } from '../../src/store/open.ts'
 import { copySqlite, placeSqlite } from '../../src/store/sqlite/copies.ts'
-import { openSqliteBeside } from '../../src/store/sqlite/open.ts'
-import { databaseAt } from '../backup/places.ts'
+import { openSqlite, openSqliteBeside } from '../../src/store/sqlite/open.ts'
 import { creation, failure, field, keepingChanges, resource, resourcesOf } from './fixture.ts'
 import { Folder } from './folder.ts'
 import { statementsOf } from './statements.ts'
@@ -45,7 +43,7 @@ describe('the database file', () => {
     const place = placeSqlite(restored)
     await place.take(createReadStream(file))
     await place.finish()
-    const again = await openDatabase(databaseAt(`sqlite:${restored}`), { resources, now: () => new Date() })
+    const again = await openSqlite({ file: restored, resources, now: () => new Date() })
     try {
       await again.store.create(creation('b', {}))
       const { changes: logged, since } = await again.changes.after(0, 10)

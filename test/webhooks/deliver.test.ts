@@ -260,7 +260,7 @@ describe('deliveries of webhooks', () => {
     await failedTimes(1)
     const { why, isRefused } = await stateOf()
     expect({ why, isRefused }).to.deep.equal({
-      why: 'the stream answers 401 (token-invalid): The token is not valid.',
+      why: 'the stream answers 401 token-invalid: The token is not valid.',
       isRefused: true,
     })
     streams.refusal = undefined

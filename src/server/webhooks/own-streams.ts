@@ -75,7 +75,7 @@ async function refusalIn(answer: IncomingMessage): Promise<string> {
   const status = `the stream answers ${answer.statusCode}`
   try {
     const { code, detail } = JSON.parse(text) as { readonly code?: unknown; readonly detail?: unknown }
-    return `${status} (${code}): ${detail}`
+    return `${status} ${code}: ${detail}`
   } catch {
     return status
   }
