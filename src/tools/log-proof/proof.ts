@@ -55,7 +55,7 @@ export async function proveRecord(
   }
   const extra: ProofExtra = { line, keys: announcements.slice(0, newest.by) }
   const hashes = tree.inclusion(index).map((one) => `${base64(one)}\n`)
-  const head = `${TITLE}\nextra ${Buffer.from(JSON.stringify(extra)).toString('base64')}\nindex ${index}\n`
+  const head = `${TITLE}\n${extraText(extra)}\nindex ${index}\n`
   return `${head}${hashes.join('')}\n${newest.note}`
 }
 
@@ -103,12 +103,20 @@ export function readProof(text: string, key: VerifierKey): ProvenRecord | string
 }
 
 /** Undefined for other data. */
-function extraIn(line: string): ProofExtra | undefined {
-  const data = /^extra (?<data>[A-Za-z0-9+/]+=*)$/.exec(line)?.groups?.data
+function extraText({ line, keys }: ProofExtra): string {
+  return `extra ${Buffer.from(JSON.stringify({ line, keys })).toString('base64')}`
+}
+
+/** Undefined for any other text than `extraText` makes: one proof has one form. */
+function extraIn(text: string): ProofExtra | undefined {
+  const data = /^extra (?<data>[A-Za-z0-9+/]+=*)$/.exec(text)?.groups?.data
   try {
     const extra: unknown = JSON.parse(Buffer.from(data ?? '', 'base64').toString('utf8'))
     if (!isObject(extra) || typeof extra.line !== 'string' || !Array.isArray(extra.keys)) return undefined
-    return extra.keys.every((one) => typeof one === 'string') ? { line: extra.line, keys: extra.keys } : undefined
+    const { line, keys } = extra
+    return keys.every((one) => typeof one === 'string') && extraText({ line, keys }) === text
+      ? { line, keys }
+      : undefined
   } catch {
     return undefined
   }

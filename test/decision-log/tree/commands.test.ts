@@ -172,6 +172,23 @@ describe('a decision log that its server signs', () => {
     )
   })
 
+  it('proves nothing by a proof with more spaces, which mean nothing in JSON', async () => {
+    const { stdout: proof } = await run('prove', '--request-id', id)
+    const file = join(folder, 'spaced.tlog-proof')
+    const spaced = (space: string) =>
+      proof.replace(/^extra (.*)$/m, (_, data) => {
+        return `extra ${Buffer.from(Buffer.from(data, 'base64').toString() + space).toString('base64')}`
+      })
+    for (const [space, code] of [
+      ['', 0],
+      ['\r', 1],
+      [' ', 1],
+    ] as const) {
+      await writeFile(file, spaced(space))
+      expect((await run('verify-proof', file, '--key', key)).code, JSON.stringify(space)).to.equal(code)
+    }
+  })
+
   it('forgets a person, and is as whole as before; proofs from before still hold, and new ones too', async () => {
     const copy = await copied(text)
     const own = text.split('\n').filter((line) => line.includes('"subject":"alice"')).length
