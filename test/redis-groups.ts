@@ -150,6 +150,12 @@ export async function startCluster({ network }: ClusterOptions = {}): Promise<Re
   }
 }
 
+/** Whether it is a `master` or a `slave`; not while it ends all connections, as it does when that changes. */
+export async function isNow(role: 'master' | 'slave', server: RedisServer): Promise<boolean> {
+  const answer = await ask(server, 'ROLE').catch(() => '')
+  return answer.startsWith(role)
+}
+
 /** The text that it answers. */
 export async function ask(
   { host, port, password = '' }: RedisServer & { readonly password?: string | undefined },

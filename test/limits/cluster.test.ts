@@ -11,7 +11,7 @@ import { type ClusterPlace, readRedisUrl } from '../../src/limits/redis-url.ts'
 import { COUNTED } from '../../src/limits/sliding-window.ts'
 import { GIVE_BACK_SCRIPT } from '../../src/limits/sliding-window-script.ts'
 import { freePort, PATIENT_MS, type RedisServer, startRedis } from '../redis.ts'
-import { ask, type RedisCluster, startCluster } from '../redis-groups.ts'
+import { ask, isNow, type RedisCluster, startCluster } from '../redis-groups.ts'
 import { runs, soak } from '../runs.ts'
 import { until } from '../until.ts'
 import { keepsTheContract, quotaFor, uniqueKey } from './contract.ts'
@@ -182,7 +182,7 @@ describe('a limiter in a Redis Cluster', function () {
       const at = performance.now()
       await happen(primary)
       const replica = own.nodes[own.nodes.indexOf(primary) + 3] as RedisServer
-      await until(async () => (await ask(replica, 'ROLE')).startsWith('master'))
+      await until(() => isNow('master', replica))
       await until(() => askers.states().every((state) => state === 'ok'))
       await until(() => askers.refused() > 200)
       const admitted = await askers.stop()

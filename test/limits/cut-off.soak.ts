@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { makeNetwork, type OwnNetwork } from '../own-network.ts'
 import type { RedisServer } from '../redis.ts'
-import { ask, NAME, startCluster, startSentinels } from '../redis-groups.ts'
+import { ask, isNow, NAME, startCluster, startSentinels } from '../redis-groups.ts'
 import { until } from '../until.ts'
 import { quotaFor, uniqueKey } from './contract.ts'
 import { type Askers, mostOf, startAskers } from './many-instances.ts'
@@ -27,7 +27,7 @@ describe('a primary of Redis that is cut off from the others', function () {
     cut()
     await until(() => askers.states().includes('degraded'))
     const at = performance.now()
-    await until(async () => (await ask(replica, 'ROLE')).startsWith('master'))
+    await until(() => isNow('master', replica))
     await until(() => askers.states().every((state) => state === 'ok'))
     await until(() => askers.refused() > 1000)
     const admitted = await askers.stop()
@@ -46,7 +46,7 @@ describe('a primary of Redis that is cut off from the others', function () {
     await until(() => askers.states().every((state) => state === 'ok'))
     await admitsNoMore(askers, network.cut, group.replica)
     network.heal()
-    await until(async () => (await ask(group.primary, 'ROLE')).startsWith('slave'))
+    await until(() => isNow('slave', group.primary))
   })
 
   it('counts on behind Sentinels where nothing says so: the negative control', async () => {
@@ -76,7 +76,7 @@ describe('a primary of Redis that is cut off from the others', function () {
     const askers = await startAskers(cluster.url, { ...LOAD, key: await keyOfFirst(cluster.nodes) })
     await admitsNoMore(askers, network.cut, cluster.nodes[3] as RedisServer)
     network.heal()
-    await until(async () => (await ask(cluster.nodes[0] as RedisServer, 'ROLE')).startsWith('slave'))
+    await until(() => isNow('slave', cluster.nodes[0] as RedisServer))
   })
 })
 
