@@ -18,7 +18,8 @@ import type { ReadBy, Store } from '../../store/contract.ts'
 import { canonicalJson } from '../idempotency/idempotency-key.ts'
 import type { Cursors } from '../routes/cursor.ts'
 import type { HandledRequest, Outcome, Services } from '../routes/handler.ts'
-import { type AskedRoute, actionsAsked, asListing, evaluate, routeAsked } from './ask.ts'
+import { evaluate } from './ask.ts'
+import { type AskedRoute, actionsAsked, asListing, routeAsked } from './asked-routes.ts'
 import {
   type ActionEntity,
   type ContextMembers,

@@ -29,7 +29,6 @@ import type {
   WriteOptions,
 } from '../contract.ts'
 import { ReadTooLong, ReplayTaken, StaleObject, UniqueTaken } from '../errors.ts'
-import { JsonRow } from '../lists/json-row.ts'
 import type { ReadBounds } from '../lists/read-bounds.ts'
 import { Turns } from '../lists/turns.ts'
 import { ParsedObjects } from '../parse-stored.ts'
@@ -39,7 +38,7 @@ import { PROBED, sharedSecret, writeMark } from '../sql/named-values.ts'
 import { objectRow } from '../sql/objects.ts'
 import { getOrFail } from '../sql/opened.ts'
 import { withinBounds } from '../sql/people-with-role.ts'
-import { done, type Row, type SqlEngine, type Statement, sql, type Work } from '../sql/statement.ts'
+import { all, done, type Row, type SqlEngine, type Statement, sql, type Work } from '../sql/statement.ts'
 import { writeAlong } from '../sql/write-along.ts'
 import { WriteProbe } from '../sql/write-probe.ts'
 import type { StoreConnections } from './connections/connections.ts'
@@ -51,7 +50,7 @@ import { answering } from './failures.ts'
 import { WRITE_SETTING } from './layout/tables.ts'
 import { aggregated } from './query/aggregates.ts'
 import { lookupIn, type QueriedTable, type QueriedTableOf, statement } from './query/condition.ts'
-import { canMisplace, countStatement, listStatement, unindexedOrderSql, wholeOrderSql } from './query/lists.ts'
+import { canMisplace, countStatement, inList, listStatement, unindexedOrderSql, wholeOrderSql } from './query/lists.ts'
 import { gatheredPage, KeptPages, pageStatement, readPage } from './query/pages.ts'
 import { decodeText, encodeText } from './stored-text.ts'
 import { type Beside, createdOf, type KeptReplay, type ObjectTable, unchangedSql } from './table.ts'
@@ -159,9 +158,9 @@ export class PostgresStore implements Store {
   async #listExactly(table: QueriedTable, query: ObjectQuery, by?: ReadBy): Promise<readonly ListedObject[]> {
     const tableOf = this.#queriedOf
     const rows = await this.#inOrder(table, (order) => listStatement(query, table, tableOf, order), by)
-    if (!canMisplace(query)) return rows.map(listed)
-    if (!rows.some((row) => row.at(-1) === true)) return rows.map((row) => listed(row.slice(0, -1)))
-    return (await this.#long(listStatement(query, table, tableOf, wholeOrderSql), by)).map(listed)
+    if (!canMisplace(query)) return rows.map(inList)
+    if (!rows.some((row) => row.at(-1) === true)) return rows.map((row) => inList(row.slice(0, -1)))
+    return (await this.#long(listStatement(query, table, tableOf, wholeOrderSql), by)).map(inList)
   }
 
   /** The database tells nothing of a count that it ends. */
@@ -326,8 +325,7 @@ export class PostgresStore implements Store {
 
   /** A look-up through further objects may take long: others must not wait behind it. */
   #answerOf({ climb, where }: Lookup, asked: Statement, whose = ''): Promise<readonly Row[]> {
-    const { connections } = this.#engine
-    return climb || looksUp(where) ? this.#long(asked, { whose }) : connections.quick(asked)
+    return climb || looksUp(where) ? this.#long(asked, { whose }) : this.#engine.connections.quick(asked)
   }
 
   close(): Promise<void> {
@@ -338,17 +336,15 @@ export class PostgresStore implements Store {
     const { objects } = tableOf(this.#engine, permit.resource)
     const alone = () => objects.create(object, this.#beside(permit, options), replay)
     // Each of them tells the log of changes who made it.
-    const isAlone = replay || objects.keepsChanges
-    const shared = isAlone
-      ? undefined
-      : this.#sharedCreates.of(objects.name, permit, { object, record: options.record })
+    if (replay || objects.keepsChanges) return single(alone())
+    const shared = this.#sharedCreates.of(objects.name, permit, { object, record: options.record })
     return shared ? { alone, shared } : single(alone())
   }
 
   #write(objects: ObjectTable, { bounds }: Permit<PermitKind>, write: () => StoreWrite): Promise<readonly Row[]> {
     const { writer } = this.#engine.connections
     if (bounds.length === 0) return answering(() => objects.writing(async () => writer.write(write())))
-    return this.#inTransaction(objects, { bounds }, () => rowsOf(write().alone()))
+    return this.#inTransaction(objects, { bounds }, () => all(write().alone()))
   }
 
   /** People are counted before and after it. */
@@ -371,8 +367,8 @@ export class PostgresStore implements Store {
   }
 
   /** Also where there is nothing to tell: an earlier write of the same transaction may have told something. */
-  #writeTold({ by, time }: WriteOptions): string {
-    return by ? JSON.stringify({ by: JSON.stringify(by), time: time ?? this.#timeOf({}) }) : ''
+  #writeTold(options: WriteOptions): string {
+    return options.by ? JSON.stringify({ by: JSON.stringify(options.by), time: this.#timeOf(options) }) : ''
   }
 
   #tables() {
@@ -397,16 +393,8 @@ export class PostgresStore implements Store {
   }
 }
 
-function* rowsOf(statement: Statement): Work<readonly Row[]> {
-  return yield statement
-}
-
 interface Creating {
   readonly object: StoredObject
   readonly replay: KeptReplay | undefined
   readonly options: WriteOptions
-}
-
-function listed([id, createdAt, updatedAt, text, ...marks]: Row): ListedObject {
-  return new JsonRow(decodeText(String(id)), String(createdAt), String(updatedAt), String(text), marks.map(Boolean))
 }

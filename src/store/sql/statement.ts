@@ -27,6 +27,11 @@ export function* first(text: string, ...values: readonly SqlValue[]): Work<Row |
   return row
 }
 
+/** All rows. */
+export function* all(statement: Statement): Work<readonly Row[]> {
+  return yield statement
+}
+
 export type SqlValue = string | number | boolean | null | Uint8Array | readonly (string | number | null)[]
 
 export type Row = readonly SqlValue[]

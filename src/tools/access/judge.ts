@@ -10,7 +10,8 @@ import { conditionHolds, type RequestCondition } from '../../decide/request-cond
 import type { Snapshot } from '../../decide/snapshot.ts'
 import type { Blocked } from '../../policy/parse/parse-blocked.ts'
 import type { FieldNames, Resources } from '../../resources/resource.ts'
-import { type AskedRoute, fieldsGranted } from '../../server/authzen/ask.ts'
+import { fieldsGranted } from '../../server/authzen/ask.ts'
+import type { AskedRoute } from '../../server/authzen/asked-routes.ts'
 
 /** A request without its caller. */
 export interface JudgedRequest {

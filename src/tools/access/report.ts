@@ -15,8 +15,8 @@ import type { LoadedPolicy } from '../load-policy.ts'
 import type { AccessOpened } from './granted-roles.ts'
 import { type AccessProgress, ObjectsInMemory } from './objects-in-memory.ts'
 import { CallersReach, leftOutOf, type OfReport } from './of.ts'
+import { recordsIn, workingKeys } from './people-and-keys.ts'
 import { type AccessRow, digestOfLines, reviewedLine } from './reviewed-line.ts'
-import { recordsIn, workingKeys } from './who.ts'
 
 export interface AccessReportQuestion {
   readonly reviewed: LoadedPolicy

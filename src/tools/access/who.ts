@@ -12,19 +12,16 @@ import { isBlocked } from '../../decide/decide.ts'
 import type { FactSource } from '../../decide/facts.ts'
 import { askingOf } from '../../decide/grants/caller-grants.ts'
 import { type DirectPolicy, directPolicy } from '../../decide/grants/direct.ts'
-import { USERS } from '../../decide/policy.ts'
 import { leavesOf } from '../../decide/relations/all-kinds.ts'
 import { filledFields } from '../../decide/relations/ownership.ts'
 import type { CallerValues } from '../../decide/relations/relation-kind.ts'
 import { describeCondition } from '../../decide/request-conditions/all-conditions.ts'
 import { namesIn } from '../../decide/rules/terms.ts'
 import { isClaimableRole, isSubject } from '../../identity/caller.ts'
-import { authenticationOf } from '../../identity/directory/api-key.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
 import { represent, type StoredObject } from '../../resources/object.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import { stateAt } from '../../store/changes.ts'
-import type { OpenedStore } from '../../store/contract.ts'
 import type { RouteRequest } from '../explain/request.ts'
 import { quoteRules } from '../explain/text/quote-rules.ts'
 import { type LoadedPolicy, ToolError } from '../load-policy.ts'
@@ -39,7 +36,7 @@ import {
   questionBy,
   type UnknownCase,
 } from './judge.ts'
-import { eachPage } from './objects-in-memory.ts'
+import { recordsIn, type WhoCaller, workingKeys } from './people-and-keys.ts'
 import { decideAssuming, refusedWith, relationsOfToken } from './tokens.ts'
 
 export interface WhoQuestion {
@@ -146,18 +143,11 @@ interface Asking extends WhoQuestion {
   readonly snapshot: DirectPolicy
   readonly object: StoredObject | undefined
   readonly alike: CallersAlike
-  /** Values of the caller may fill fields, also of what a command creates, or the object is the caller's own: then nobody is like another. */
+  /** Values of the caller may fill fields, also those of what a command creates; or the object is the caller's own. */
   readonly isOwn: boolean
   readonly people: ReadonlyMap<string, WhoCaller>
   readonly records: ReadonlyMap<string, StoredObject>
   readonly known: Map<string, InCases | undefined>
-}
-
-interface WhoCaller {
-  readonly caller: Caller
-  readonly disabled: boolean
-  readonly key?: string
-  readonly ends?: number
 }
 
 async function prepare(question: WhoQuestion): Promise<Asking> {
@@ -232,18 +222,6 @@ async function objectOf(
   return then?.object
 }
 
-/** All users records, by id. */
-export async function recordsIn(store: OpenedStore['store']): Promise<ReadonlyMap<string, StoredObject>> {
-  const records = new Map<string, StoredObject>()
-  await eachPage(store, USERS, { has: () => true }, (page) => {
-    for (const { id, createdAt, updatedAt, ...document } of page) {
-      const times = { createdAt: String(createdAt), updatedAt: String(updatedAt) }
-      records.set(String(id), { id: String(id), version: 1, ...times, document })
-    }
-  })
-  return records
-}
-
 function factsOf({ opened: { store }, object, alike, records, judged: { target } }: Asking): FactSource {
   return {
     user: (id) => records.get(id),
@@ -279,21 +257,6 @@ async function addCaller(asking: Asking, { caller, disabled, key, ends }: WhoCal
   known.set(name, found)
   const named = { kind, subject: caller.id, roles: caller.roles, key: key ?? null } as WhoNamed
   add(named, found, { valuesOf, ...(ends !== undefined && { ends }) })
-}
-
-/** The keys that still work, as the server takes them. */
-export async function workingKeys({
-  opened: { directory },
-  now,
-}: Pick<Asking, 'opened' | 'now'>): Promise<readonly WhoCaller[]> {
-  const found: WhoCaller[] = []
-  for (const { id, expiresAt, revokedAt } of await directory.keys()) {
-    const status = revokedAt === null && expiresAt > now ? await directory.keyStatus(id) : undefined
-    const authentication = status && authenticationOf(status, now)
-    if (authentication?.kind !== 'caller') continue
-    found.push({ caller: authentication.caller, disabled: false, key: id, ends: expiresAt })
-  }
-  return found
 }
 
 /** Those that rules or the object name, and that may still sign in elsewhere. */

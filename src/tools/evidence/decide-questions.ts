@@ -22,15 +22,8 @@ import type { Refusal } from '../../decide/refusal.ts'
 import { type AskedRecord, type DecisionRecord, MASKED, MOST_FIELDS_ASKED } from '../../decision-log/decision-record.ts'
 import type { ActivePolicy } from '../../policy/live/active-policy.ts'
 import type { Resource } from '../../resources/resource.ts'
-import {
-  type AskedRoute,
-  type Evaluated,
-  evaluateFor,
-  fieldsGranted,
-  type GrantedFields,
-  routeAsked,
-  writableOf,
-} from '../../server/authzen/ask.ts'
+import { type Evaluated, evaluateFor, fieldsGranted, type GrantedFields, writableOf } from '../../server/authzen/ask.ts'
+import { type AskedRoute, routeAsked } from '../../server/authzen/asked-routes.ts'
 import type { Evaluation } from '../../server/authzen/entities.ts'
 import { filterFor } from '../../server/authzen/filter/filter.ts'
 import type { Deciding, Evaluating } from '../../server/authzen/pep.ts'

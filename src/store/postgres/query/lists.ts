@@ -2,13 +2,13 @@
 
 import { SERVER_FIELDS } from '../../../decide/conditions/condition.ts'
 import type { Scalar } from '../../../resources/object.ts'
-import type { Comparison, ObjectQuery, SortKey, SortValue } from '../../contract.ts'
-import { SERVER_FIELDS_BYTES } from '../../lists/json-row.ts'
+import type { Comparison, ListedObject, ObjectQuery, SortKey, SortValue } from '../../contract.ts'
+import { JsonRow, SERVER_FIELDS_BYTES } from '../../lists/json-row.ts'
 import { type Bound, BY_ID, type Segment, segmentsAfter, simplifySelection } from '../../lists/selection.ts'
 import { conditionSql, looksUp } from '../../sql/condition.ts'
-import type { Statement } from '../../sql/statement.ts'
+import type { Row, Statement } from '../../sql/statement.ts'
 import { isLongSql, KIND, keyOf, keyOfSortValue, longKeysOf, withoutHashSql } from '../layout/keys.ts'
-import { quoteText } from '../stored-text.ts'
+import { decodeText, quoteText } from '../stored-text.ts'
 import {
   among,
   drivingSql,
@@ -252,4 +252,9 @@ function wholeTextSql(field: string, alias: string): string {
   const surrogates = String.raw`regexp_replace(${nulls}, '\\u(d[89a-f][0-9a-f]{2})', '\\u0001\\u0003\1', 'g')`
   const document = String.raw`replace(${surrogates}, U&'\0002', '\\')`
   return `((${document}::json ->> ${quoteText(field)}) collate "C")`
+}
+
+/** A row of a list's statement, as the list has it. */
+export function inList([id, createdAt, updatedAt, text, ...marks]: Row): ListedObject {
+  return new JsonRow(decodeText(String(id)), String(createdAt), String(updatedAt), String(text), marks.map(Boolean))
 }
