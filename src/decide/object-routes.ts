@@ -1,4 +1,4 @@
-/** The routes by which objects of a resource are asked for, where a decision needs more than the route of the request. */
+/** The routes that show objects of a resource, for decisions that are about more than the route of the request. */
 
 import type { Operation, Resource, Route } from '../resources/resource.ts'
 

@@ -124,7 +124,7 @@ off: { url: "https://erp.example.com/", key: ${key.id}, resource: parcels, enabl
 
   it('refuse commands about what is not there, and say what to do', async () => {
     expect((await events('redeliver', 'er')).stderr).to.contain('there is no subscription `er`: name one of erp, off')
-    expect((await events('skip', 'erp')).stderr).to.contain('no event of `erp` is tried again now')
+    expect((await events('skip', 'erp')).stderr).to.contain('no event of `erp` waits to be tried again')
     expect((await events('redeliver', 'erp', '--id', 'erp.9')).stderr).to.contain('has no dead letter `erp.9`')
     expect(await events('redeliver', 'erp', '--all')).to.deep.equal({ name: 'erp', due: [] })
   })

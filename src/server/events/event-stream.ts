@@ -1,4 +1,4 @@
-/** One client that follows events: its connection, and the bounds of what waits for it. */
+/** One client that follows events: its connection, and how much may wait for it. */
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Standing } from './standing.ts'

@@ -1,4 +1,4 @@
-/** Events as the text of a stream (HTML, section 9.2), and the ids by which a client goes on after it was away. */
+/** The text of events in a stream (HTML, section 9.2), and their ids, which tell where a client goes on after a break. */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { SeenEvent } from './seen-changes.ts'
 

@@ -1,4 +1,4 @@
-/** The metrics of webhooks: by subscription, of which a policy has a hundred at most. */
+/** The metrics of webhooks, one for each subscription: a policy has at most a hundred. */
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { DeliveryState } from '../../store/deliveries.ts'
 import type { RunEvent } from './subscription-run.ts'

@@ -20,7 +20,7 @@ export interface WebhookParts extends Pick<OpenedStore, 'store' | 'deliveries'> 
   readonly now: () => Date
   readonly log: Logger
   readonly meters: WebhookMeters
-  /** For the decision log: what was sent to whom. */
+  /** For the decision log: what was sent, and where. */
   readonly noteSent: (sent: SentEvents) => void
 }
 

@@ -104,7 +104,7 @@ export async function skipEvent(config: Config, name: string): Promise<void> {
     named(name, subscriptions)
     const state = (await deliveries.kept()).states.get(name)
     if (state?.failingSince === undefined || state.isRefused) {
-      throw new ToolError(`no event of \`${name}\` is tried again now, so there is none to skip`)
+      throw new ToolError(`no event of \`${name}\` waits to be tried again, so nothing can be skipped`)
     }
     await deliveries.order(name, 'skip')
   })
