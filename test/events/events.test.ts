@@ -145,5 +145,25 @@ for (const [engine, startOn] of ENGINES) {
       await until(() => otto.heard.length > 0)
       expect(otto.heard[0]?.data).to.deep.equal({ reason: 'missed' })
     })
+
+    it('tell those that come again together each event once, while others write', async () => {
+      const { lastId = '' } = await follow('sue')
+      let isOver = false
+      const written = [0, 1].map(async () => {
+        while (!isOver) await make({ note: 'often' })
+      })
+      for (const goal of [20, 40]) {
+        const again = await Promise.all(Array.from({ length: 15 }, () => follow('sue', { lastEventId: lastId })))
+        for (const client of again) {
+          await until(() => client.heard.length > goal)
+          const numbers = client.heard.map(({ id }) => Number.parseInt(id, 10))
+          expect(numbers).to.deep.equal([...new Set(numbers)].toSorted((a, b) => a - b))
+          expect(client.heard.filter(({ kind }) => kind === 'reset')).to.deep.equal([])
+          client.close()
+        }
+      }
+      isOver = true
+      await Promise.all(written)
+    })
   })
 }

@@ -90,6 +90,18 @@ describe('a stream of events', () => {
     expect(sue.isEnded).to.equal(false)
   })
 
+  it('tells all of a commit whose changes are larger than one read of the log', async () => {
+    const sue = await open('sue')
+    await until(() => sue.heard.length === 1)
+    const ids = Array.from({ length: 120 }, (_, i) => `large${i}`)
+    await server.app.seeding.insert(
+      'parcels',
+      ids.map((id) => ({ id, document: { ownerId: 'zoe', note: 'x'.repeat(90_000) } })),
+    )
+    await until(() => sue.heard.length > ids.length)
+    expect(sue.heard.slice(1).map(({ data }) => data.id)).to.deep.equal(ids)
+  })
+
   it('counts its streams, and refuses what is too much', async () => {
     const many = await Promise.all(Array.from({ length: 100 }, () => open('sue')))
     const refusal = await open('sue').catch((error: unknown) => error)

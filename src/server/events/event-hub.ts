@@ -115,7 +115,7 @@ export class EventHub {
     if (this.#streams.size === 0) await this.#start()
     // All streams are at one place in the log.
     else await this.#read()
-    const isWhole = told !== undefined && (await this.#tellMissed(stream, told)) !== undefined
+    const isWhole = told !== undefined && (await this.#tellMissed(stream, told, this.#position))
     if (!isWhole) this.#reset(stream, reason)
     this.#streams.add(stream)
     const longest = setTimeout(() => stream.end(), LONGEST_MS * (1 - Math.random() / 10)).unref()
@@ -176,7 +176,8 @@ export class EventHub {
         // Clients take what they were sent meanwhile: a burst alone cuts off nobody who reads.
         await setImmediate()
       }
-      if (changes.length < PAGE) return
+      // A read of large changes has fewer than it may have.
+      if (changes.length === 0) return
     }
   }
 
@@ -230,26 +231,27 @@ export class EventHub {
   async #catchUp(stream: EventStream, lastEventId: string): Promise<number | undefined> {
     const number = this.#ids.numberOf(stream.group.name, lastEventId)
     if (number === undefined) return undefined
-    const missed = (await this.#parts.changes.last()) - number
+    const last = await this.#parts.changes.last()
     // A number that is not given yet is of a database that has lost its last writes.
-    if (missed < 0 || missed > MOST_MISSED) return undefined
-    return this.#tellMissed(stream, number)
+    if (last < number || last - number > MOST_MISSED) return undefined
+    return (await this.#tellMissed(stream, number, last)) ? last : undefined
   }
 
-  /** The number of the last change that the stream was told; undefined if it must begin anew. */
-  async #tellMissed(stream: EventStream, after: number): Promise<number | undefined> {
+  /** Tells a stream the changes after a number, up to the last one; false if it must begin anew. */
+  async #tellMissed(stream: EventStream, after: number, last: number): Promise<boolean> {
     const { group, callerId } = stream
-    let told = after
-    while (stream.isOpen) {
-      const { changes, since } = await this.#parts.changes.after(told, PAGE)
+    for (let told = after; stream.isOpen; ) {
+      const { changes: read, since } = await this.#parts.changes.after(told, PAGE)
+      // The stream is told later ones with all others.
+      const changes = read.filter(({ number }) => number <= last)
       const ask = this.#askOnce()
-      if (isBehind(group, since, told) || (await isTouched(group, callerId, changes, ask))) return undefined
+      if (isBehind(group, since, told) || (await isTouched(group, callerId, changes, ask))) return false
       for (const piece of await this.#textsFor(group, changes, ask).of(callerId)) stream.send(piece)
       await stream.taken()
-      told = changes.at(-1)?.number ?? told
-      if (changes.length < PAGE) return told
+      told = changes.at(-1)?.number ?? last
+      if (told >= last) return true
     }
-    return undefined
+    return false
   }
 
   /** Within a second, whoever may no longer follow is told so. */
