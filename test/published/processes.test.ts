@@ -1,19 +1,12 @@
 /** Processes of two instances, one of them with two workers, follow the policy of one database, also after a kill. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { readInstanceState } from '../../src/policy/published/published-source.ts'
+import { childrenOf, type ServedCluster, startCluster } from '../serve/cluster.ts'
 import { until } from '../until.ts'
 import { PublishedPolicies } from './fixture.ts'
-
-const ROOT = new URL('../..', import.meta.url).pathname
-
-interface Instance {
-  readonly url: string
-  readonly child: ChildProcess
-}
 
 describe('processes that share a published policy', () => {
   let published: PublishedPolicies
@@ -31,28 +24,11 @@ describe('processes that share a published policy', () => {
     await published.remove()
   })
 
-  async function start(name: string, workers: number): Promise<Instance> {
-    const child = spawn(process.execPath, ['bin/sallyport.js', 'serve', '--workers', String(workers)], {
-      cwd: ROOT,
-      env: {
-        ...process.env,
-        PORT: '0',
-        ADMIN_PORT: '0',
-        DATA_DIR: join(published.root, name),
-        INSTANCE: name,
-        ...published.environment(),
-      },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    })
-    children.push(child)
-    let said = ''
-    child.stderr?.on('data', (chunk) => {
-      said += chunk
-    })
-    await until(() => said.includes('"admin"') || child.exitCode !== null)
-    const line = said.split('\n').find((one) => one.includes('"listening"'))
-    if (line === undefined) throw new Error(said)
-    return { url: JSON.parse(line).url, child }
+  async function start(name: string, workers: number): Promise<ServedCluster> {
+    const env = { DATA_DIR: join(published.root, name), INSTANCE: name, ...published.environment() }
+    const started = await startCluster(published.root, env, workers)
+    children.push(started.child)
+    return started
   }
 
   /** What each process told last: the name of its instance, and the number of its version. */
@@ -81,7 +57,7 @@ describe('processes that share a published policy', () => {
     await until(have(2))
     await published.block('mallory')
     await until(have(3))
-    const worker = await childOf(large.child)
+    const [worker = 0] = await childrenOf(large.child)
     process.kill(worker, 'SIGKILL')
     await published.publish('# fourth\n')
     const versions = await published.versions()
@@ -99,9 +75,3 @@ describe('processes that share a published policy', () => {
     }
   })
 })
-
-/** The process id of a worker. */
-async function childOf({ pid }: ChildProcess): Promise<number> {
-  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
-  return Number(text.trim().split(' ')[0])
-}

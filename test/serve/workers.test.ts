@@ -1,5 +1,4 @@
 /** A server of several processes: they share the port, the limits, the decision log and their end. */
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFile, cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { type IncomingMessage, request } from 'node:http'
@@ -14,6 +13,7 @@ import { requestLines } from '../decision-log/request-lines.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { freePort, type RedisServer, startRedis } from '../redis.ts'
 import { until } from '../until.ts'
+import { childrenOf, type ServedCluster, startCluster } from './cluster.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
@@ -22,18 +22,9 @@ interface Readiness {
   readonly checks: Readonly<Record<string, unknown>>
 }
 
-interface Cluster {
-  readonly url: string
-  readonly adminUrl: string
-  readonly child: ChildProcess
-  /** Ordinary log lines so far. */
-  readonly log: () => string
-  readonly exit: Promise<number | null>
-}
-
 describe('serve --workers 2', () => {
   let folder: string
-  let running: Cluster | undefined
+  let running: ServedCluster | undefined
   let redis: RedisServer | undefined
 
   async function makeFolder(): Promise<void> {
@@ -41,7 +32,7 @@ describe('serve --workers 2', () => {
     await cp(join(ROOT, 'policies'), join(folder, 'policies'), { recursive: true })
   }
 
-  async function start(env: Record<string, string> = {}): Promise<Cluster> {
+  async function start(env: Record<string, string> = {}): Promise<ServedCluster> {
     running = await startCluster(folder, env)
     return running
   }
@@ -59,7 +50,7 @@ describe('serve --workers 2', () => {
   }
 
   describe('that runs for several tests, and stops in the last one', () => {
-    let shared: Cluster
+    let shared: ServedCluster
     let consolePort: string
 
     before(async () => {
@@ -285,41 +276,6 @@ describe('serve --workers 2', () => {
     })
   })
 })
-
-async function startCluster(folder: string, env: Record<string, string>): Promise<Cluster> {
-  const child = spawn(process.execPath, [join(ROOT, 'bin/sallyport.js'), 'serve', '--workers', '2'], {
-    cwd: ROOT,
-    env: {
-      ...process.env,
-      PORT: '0',
-      ADMIN_PORT: '0',
-      DATA_DIR: join(folder, 'data'),
-      POLICIES: join(folder, 'policies'),
-      ...env,
-    },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  let said = ''
-  child.stderr?.on('data', (chunk) => {
-    said += chunk
-  })
-  const exit = new Promise<number | null>((resolve) => child.once('exit', resolve))
-  let ended: number | null | undefined
-  void exit.then((code) => {
-    ended = code
-  })
-  await until(() => ended !== undefined || said.includes('"listening"'))
-  if (ended !== undefined) throw new Error(`exit ${ended}: ${said}`)
-  const line = said.split('\n').find((one) => one.includes('"listening"')) ?? ''
-  const { url, admin } = JSON.parse(line)
-  return { url, adminUrl: admin, child, log: () => said, exit }
-}
-
-/** Process ids. */
-async function childrenOf({ pid }: ChildProcess): Promise<readonly number[]> {
-  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
-  return text.trim().split(' ').filter(Boolean).map(Number)
-}
 
 async function recordsIn(folder: string): Promise<readonly Record<string, unknown>[]> {
   const text = await readFile(join(folder, 'data/decisions.log'), 'utf8').catch(() => '')
