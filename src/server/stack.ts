@@ -49,7 +49,8 @@ export interface StackParts extends AnswerParts {
 export function useStages(app: Koa, parts: StackParts): void {
   const { resources, store, verifier, rateLimiter, logShares, clientAddress, channel, tracing } = parts
   const services = { ...parts.services, batches: batchesOf(parts) }
-  const gate = { resources, store, slices: services.access.slices, events: parts.events }
+  const { changes, access } = services
+  const gate = { resources, store, changes, slices: access.slices, events: parts.events }
   const routers = createRouters(resources.routes, services, gate)
   if (tracing) app.use(tracing.request())
   new Stages(app, tracing)

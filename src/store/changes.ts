@@ -11,8 +11,11 @@ export interface ObjectChange {
   readonly id: string
   /** Undefined for a create. */
   readonly before: StoredObject | undefined
-  /** Undefined for a delete. */
+  /** Undefined for a delete, and where the stored document is damaged. */
   readonly after: StoredObject | undefined
+  readonly isDelete: boolean
+  /** Of a delete: the fields that were erased from `before`. */
+  readonly erased?: readonly string[] | undefined
   /** The time of the write: RFC 3339, UTC, milliseconds. Clocks of instances differ. */
   readonly at: string
   /** Undefined for a write without a decision: a command, a migration, another program. */
@@ -41,6 +44,11 @@ export interface ChangesAfter {
 
 export type ChangedObject = Pick<ObjectChange, 'resource' | 'id'>
 
+/** With `createdAt`: the object that was created then, the last time; without: whatever has had the id. */
+export interface ObjectLife extends ChangedObject {
+  readonly createdAt?: string | undefined
+}
+
 /** Every method throws StoreUnavailable. */
 export interface ObjectChanges {
   /** The number of the last change; a reader that begins now asks for those after it. */
@@ -52,16 +60,13 @@ export interface ObjectChanges {
    * one call. Ends with the returned function.
    */
   onChange(listener: () => void): () => void
-  /**
-   * What was written of one object since it was last created: the newest first, before this number if it is given, and
-   * after this time.
-   */
+  /** What was written of one object: the newest first, before this number if it is given, and after this time. */
   of(
-    object: ChangedObject,
+    object: ObjectLife,
     page: { readonly before?: number; readonly since: string; readonly limit: number },
   ): Promise<readonly ObjectChange[]>
   /** The first of these changes after the time. Times: RFC 3339, UTC, milliseconds. */
-  firstAfter(object: ChangedObject, time: string): Promise<ObjectChange | undefined>
+  firstAfter(object: ObjectLife, time: string): Promise<ObjectChange | undefined>
   /**
    * Takes a field out of all that is kept of an object or, without one, deletes all of it; readers of the resource must
    * begin anew then. Returns how many changes had it.
@@ -79,17 +84,38 @@ interface PastState {
   readonly next: ObjectChange | undefined
 }
 
+/** What of the log a history needs. */
+export type ReadChanges = Pick<ObjectChanges, 'of' | 'firstAfter'>
+
 /**
  * What the object was at the time; undefined where that isn't kept, or there was no object. A state is what the object
  * was from its own time to the next change, whatever was kept before. `now`: the object; undefined if it is gone.
  */
 export async function stateAt(
   changes: Pick<ObjectChanges, 'firstAfter'>,
-  named: ChangedObject,
+  named: ObjectLife,
   now: StoredObject | undefined,
   time: string,
 ): Promise<PastState | undefined> {
   const next = await changes.firstAfter(named, time)
   const object = next ? next.before : now
   return object && object.updatedAt <= time ? { object, next } : undefined
+}
+
+/**
+ * The delete of the object that had the id at the time or, without one, had it last. Undefined if that is the present
+ * object (`now`), or if its delete isn't kept.
+ */
+export async function endOf(
+  changes: ReadChanges,
+  named: ChangedObject,
+  now: StoredObject | undefined,
+  { time, since }: { readonly time: string | undefined; readonly since: string },
+): Promise<ObjectChange | undefined> {
+  if (now && (time === undefined || now.createdAt <= time)) return undefined
+  const next = time === undefined ? undefined : await changes.firstAfter(named, time)
+  const createdAt = next?.before?.createdAt
+  if (now && (createdAt === undefined || createdAt === now.createdAt)) return undefined
+  const [newest] = await changes.of({ ...named, createdAt }, { since, limit: 1 })
+  return newest?.isDelete ? newest : undefined
 }

@@ -26,9 +26,9 @@ export function describeChanges(database: () => TestDatabase, clock: () => Clock
     const { changes: logged } = await changes.after(0, 10)
     const object = { resource: 'things', id: 'é\u0000' }
     expect(logged.map(({ number, ...one }) => one)).to.deep.equal([
-      { ...object, before: undefined, after: made, at: first, by: BY },
-      { ...object, before: made, after: changed, at: later, by: other },
-      { ...object, before: changed, after: undefined, at: last, by: { ...BY, requestId: 'r3' } },
+      { ...object, before: undefined, after: made, isDelete: false, at: first, by: BY },
+      { ...object, before: made, after: changed, isDelete: false, at: later, by: other },
+      { ...object, before: changed, after: undefined, isDelete: true, at: last, by: { ...BY, requestId: 'r3' } },
     ])
     expect(logged.map(({ number }) => number)).to.deep.equal(rising(logged))
     expect(await changes.last()).to.equal(logged.at(-1)?.number)

@@ -212,7 +212,7 @@ function historyAnswer(routeMethod: RouteMethod, describing: Describing): Reply 
   const object = schemas.object(fieldsShown(access, routeMethod).some, new Set())
   const version = components.add('schemas', `${schemas.base}Version`, {
     type: 'object',
-    properties: { ...VERSION, object },
+    properties: { ...VERSION, object: { ...object, description: 'Null for a delete.', type: ['object', 'null'] } },
     required: ['version', 'at', 'object'],
     additionalProperties: false,
   })

@@ -16,7 +16,7 @@ import type { AskedRecord, DecisionRecord, SearchRecord } from '../../decision-l
 import type { SignIn } from '../../identity/sign-in/sign-in.ts'
 import type { ActivePolicy } from '../../policy/live/active-policy.ts'
 import type { Json, Method, Resource, Resources, Route } from '../../resources/resource.ts'
-import type { ObjectChanges } from '../../store/changes.ts'
+import type { ReadChanges } from '../../store/changes.ts'
 import type { Comparison, OpenTransaction, Replay, Store } from '../../store/contract.ts'
 import type { AccessParts } from '../authzen/pep.ts'
 import type { AskInMemory } from '../http/in-memory.ts'
@@ -68,7 +68,7 @@ interface AtomicAsking extends Pick<OpenTransaction, 'keep'> {
 export interface Services {
   readonly store: Pick<Store, 'list' | 'get' | 'count' | 'aggregate' | 'kept' | 'lookup'>
   /** Undefined where no history is kept. */
-  readonly changes?: Pick<ObjectChanges, 'of' | 'firstAfter'> | undefined
+  readonly changes?: ReadChanges | undefined
   readonly unread: Pick<UnreadAnswers, 'refuse'>
   /** The idempotency keys of running requests. */
   readonly inFlight: InFlight

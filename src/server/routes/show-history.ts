@@ -1,21 +1,25 @@
 /**
  * GET of an object's history (docs/history.md): what each write has left of it, the newest first, cut to the fields that
- * the caller may see of the object as it is now.
+ * the caller may see of the object as it is now or, if it is gone, as it was last.
  */
 import { Problem } from '../../base/problems/problem.ts'
 import type { ReadDecision } from '../../decide/decision.ts'
 import { USERS } from '../../decide/policy.ts'
 import { represent, type StoredObject } from '../../resources/object.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
-import { type ObjectChange, type ObjectChanges, stateAt, type WrittenBy } from '../../store/changes.ts'
+import { type ObjectChange, type ReadChanges, stateAt, type WrittenBy } from '../../store/changes.ts'
 import type { HistoryRequest } from '../input/input.ts'
+import { keptSince } from '../stages/decide-history.ts'
 import { WrittenJson } from './entity-tag.ts'
 import { RelatedObjects } from './expand.ts'
 import type { HandledRequest, Outcome, Services } from './handler.ts'
 
 /** A state of the object, and who made it so, as far as that is kept. */
 interface WrittenState {
-  readonly object: StoredObject
+  /** Undefined for a delete. */
+  readonly object: StoredObject | undefined
+  readonly version: number
+  readonly at: string
   readonly by: WrittenBy | undefined
 }
 
@@ -62,47 +66,54 @@ async function page(
   { limit, cursor }: HistoryRequest,
 ): Promise<{ readonly versions: readonly FoundVersion[]; readonly last: number | undefined }> {
   const { changes = NO_CHANGES } = services
-  const asked = { object: { resource: request.resource.name, id: decision.object.id }, since: sinceOf(request) }
+  const [life, since] = [lifeOf(request, decision), keptSince(request.route, request.at)]
   const seen = cursor === undefined ? undefined : Number(services.cursors.open(bindingOf(request, decision), cursor))
   // The last one of the page before knows what was before it.
   const from = seen === undefined ? { limit } : { limit: limit + 1, before: seen + 1 }
-  const found = await changes.of(asked.object, { since: asked.since, ...from })
+  const found = await changes.of(life, { since, ...from })
   const versions = found.filter(({ number }) => number !== seen).flatMap(versionOf)
   const oldest = found.at(-1)
-  const earlier = oldest ? await changes.of(asked.object, { since: asked.since, before: oldest.number, limit: 1 }) : []
+  const earlier = oldest ? await changes.of(life, { since, before: oldest.number, limit: 1 }) : []
   if (earlier.length > 0) return { versions, last: oldest?.number }
   // What the object was before the first change that is kept, or still is.
   const first = oldest ? oldest.before : decision.object
   if (!first) return { versions, last: undefined }
   if (versions.length >= limit) return { versions, last: oldest?.number }
-  return { versions: [...versions, { object: first, by: undefined, number: undefined }], last: undefined }
+  return { versions: [...versions, { ...stateOf(first), by: undefined, number: undefined }], last: undefined }
 }
 
-function versionOf({ after, by, number }: ObjectChange): readonly FoundVersion[] {
-  return after ? [{ object: after, by, number }] : []
+function versionOf({ before, after, isDelete, at, by, number }: ObjectChange): readonly FoundVersion[] {
+  if (after) return [{ ...stateOf(after), by, number }]
+  return isDelete && before ? [{ object: undefined, version: before.version + 1, at, by, number }] : []
+}
+
+function stateOf(object: StoredObject) {
+  return { object, version: object.version, at: object.updatedAt }
+}
+
+/** The object that the decision is about: others may have had the id before and since. */
+function lifeOf({ resource }: HandledRequest, { object: { id, createdAt } }: ReadDecision) {
+  return { resource: resource.name, id, createdAt }
 }
 
 async function versionAt(
   { changes = NO_CHANGES }: Services,
   request: HandledRequest,
-  { object: now }: ReadDecision,
+  decision: ReadDecision,
   time: string,
 ): Promise<FoundVersion> {
-  const named = { resource: request.resource.name, id: now.id }
-  const since = sinceOf(request)
-  const state = time < since ? undefined : await stateAt(changes, named, now, time)
-  if (!state) throw new Problem('version-not-found', 'No version of this time is kept; ask for a later time.')
-  const { object, next } = state
-  const [made] = await changes.of(named, { since, limit: 1, ...(next && { before: next.number }) })
-  return { object, by: made?.after?.version === object.version ? made.by : undefined, number: undefined }
+  const life = lifeOf(request, decision)
+  const since = keptSince(request.route, request.at)
+  const state = time < since ? undefined : await stateAt(changes, life, decision.object, time)
+  const bound = { since, limit: 1, ...(state?.next && { before: state.next.number }) }
+  const [made] = state ? await changes.of(life, bound) : []
+  if (!state || made?.isDelete)
+    throw new Problem('version-not-found', 'No version of this time is kept; ask for another time.')
+  const { object } = state
+  return { ...stateOf(object), by: made?.after?.version === object.version ? made.by : undefined, number: undefined }
 }
 
-const NO_CHANGES: Pick<ObjectChanges, 'of' | 'firstAfter'> = { of: async () => [], firstAfter: async () => undefined }
-
-/** Nothing older is shown, even if it isn't deleted yet. */
-function sinceOf({ route, at }: HandledRequest): string {
-  return new Date(at - (route.history?.keepMs ?? 0)).toISOString()
-}
+const NO_CHANGES: ReadChanges = { of: async () => [], firstAfter: async () => undefined }
 
 /** Of one answer: their records are read. */
 const MOST_WRITERS = 200
@@ -121,17 +132,17 @@ async function readableWriters(
   return new Set([...readable, ...(own === undefined ? [] : [own])])
 }
 
-function shownVersion({ object, by }: WrittenState, { shown }: ReadDecision, named: ReadonlySet<string>) {
-  const fields = Object.entries(represent(object)).filter(([name]) => shown.has(name))
+function shownVersion({ object, version, at, by }: WrittenState, { shown }: ReadDecision, named: ReadonlySet<string>) {
+  const fields = object && Object.entries(represent(object)).filter(([name]) => shown.has(name))
   const isNamed = by?.subject !== undefined && named.has(by.subject)
   return {
-    version: object.version,
-    at: object.updatedAt,
+    version,
+    at,
     ...(isNamed && { by }),
-    object: Object.fromEntries(fields),
+    object: fields ? Object.fromEntries(fields) : null,
   }
 }
 
 function bindingOf({ route, caller }: HandledRequest, { object }: ReadDecision): string {
-  return JSON.stringify([route.path, object.id, caller?.id ?? null])
+  return JSON.stringify([route.path, object.id, object.createdAt, caller?.id ?? null])
 }

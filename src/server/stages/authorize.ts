@@ -16,9 +16,11 @@ import { orRefuse, type Refusal } from '../../decide/refusal.ts'
 import type { ActivePolicy } from '../../policy/live/active-policy.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { RouteMatch } from '../../resources/routing/match-route.ts'
+import type { ReadChanges } from '../../store/changes.ts'
 import type { Store } from '../../store/contract.ts'
 import { clientGone } from '../http/http-server.ts'
 import type { SliceQueue } from '../slices.ts'
+import { decideHistory } from './decide-history.ts'
 import type {
   Accepted,
   AcceptedRequest,
@@ -32,6 +34,8 @@ import type {
 export interface Gate {
   readonly resources: Resources
   readonly store: Pick<Store, 'get' | 'lookup'>
+  /** For histories of deleted objects. */
+  readonly changes?: ReadChanges | undefined
 }
 
 /** Also knows what a write would leave. */
@@ -45,7 +49,9 @@ export function authorize(gate: WriteGate): Stage<Received & Authenticated & Acc
   return (ctx, next) => {
     const { policy, prefetched, accepted } = ctx.state
     const early =
-      prefetched && decidePrefetched(decide(questionAsked(gate, policy, accepted), policy.snapshot), prefetched)
+      prefetched &&
+      !accepted.match.route.history &&
+      decidePrefetched(decide(questionAsked(gate, policy, accepted), policy.snapshot), prefetched)
     const decideNow = () => decideRequest(gate, policy, accepted)
     // With an object at hand that isn't enough, all facts are read in one state. Others may need nothing of the store.
     const isOneState = prefetched !== undefined || accepted.match.parentId !== undefined
@@ -75,7 +81,14 @@ export function decidePrefetched<T>(steps: Steps<T>, { resource, id, object }: P
 /** Throws Refused or a fault. A fault never lets a request pass. */
 export function decideRequest(gate: Gate, policy: ActivePolicy, asked: AcceptedRequest): Decision | Promise<Decision> {
   const question = questionAsked(gate, policy, asked)
-  return onceKnown(withFacts(stepsOf(gate, policy, asked, question), factsFrom(gate, asked)), orRefuse<Decision>)
+  const steps = () => stepsOf(gate, policy, asked, question)
+  const facts = factsFrom(gate, asked)
+  const { at, match } = asked
+  const ownership = policy.snapshot.ownershipOf(question.resource.name)
+  const history = { route: match.route, query: match.target.query, at, ownership }
+  const decided =
+    match.route.history && gate.changes ? decideHistory(steps, facts, gate.changes, history) : withFacts(steps(), facts)
+  return onceKnown(decided, orRefuse<Decision>)
 }
 
 function stepsOf(

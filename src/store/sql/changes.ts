@@ -3,7 +3,7 @@
  * (docs/decisions/0144); each engine makes them in its layout.
  */
 import type { Document, StoredObject } from '../../resources/object.ts'
-import type { ChangedObject, ChangesAfter, ObjectChange, ObjectChanges, WrittenBy } from '../changes.ts'
+import type { ChangedObject, ChangesAfter, ObjectChange, ObjectChanges, ObjectLife, WrittenBy } from '../changes.ts'
 import { DamagedObject } from '../errors.ts'
 import { parseStored } from '../parse-stored.ts'
 import { storedObject } from './objects.ts'
@@ -126,16 +126,21 @@ export class SqlChanges implements ObjectChanges {
   }
 
   of(
-    object: ChangedObject,
+    object: ObjectLife,
     { before = ALL, since, limit }: { readonly before?: number; readonly since: string; readonly limit: number },
   ): Promise<readonly ObjectChange[]> {
-    const where = `${OF_OBJECT} and number < $3 and at > $4`
-    return this.#read({ where, order: 'number desc', limit }, ...this.#keyOf(object), before, since)
+    const where = `number < $3 and at > $4 and ${lifeSql(object, 5)}`
+    return this.#read({ where, order: 'number desc', limit }, ...this.#keyOf(object), before, since, ...born(object))
   }
 
-  async firstAfter(object: ChangedObject, time: string): Promise<ObjectChange | undefined> {
-    const where = `${OF_OBJECT} and at > $3`
-    const [found] = await this.#read({ where, order: 'number', limit: 1 }, ...this.#keyOf(object), time)
+  async firstAfter(object: ObjectLife, time: string): Promise<ObjectChange | undefined> {
+    const where = `at > $3 and ${lifeSql(object, 4)}`
+    const [found] = await this.#read(
+      { where, order: 'number', limit: 1 },
+      ...this.#keyOf(object),
+      time,
+      ...born(object),
+    )
     return found
   }
 
@@ -217,23 +222,41 @@ export class SqlChanges implements ObjectChanges {
   }
 }
 
-/** Since it was created: another object may have had the id before. */
-const OF_OBJECT = `resource = $1 and id = $2 and number >= coalesce((select max(number) from changes as made
-  where made.resource = $1 and made.id = $2 and made.before_version is null), 0)`
+/** Another object may have had the id before, or later. `place`: of the value of `born`. */
+function lifeSql({ createdAt }: ObjectLife, place: number): string {
+  const own = 'resource = $1 and id = $2'
+  if (createdAt === undefined) return own
+  return `${own} and created_at = $${place} and number >= coalesce((select max(made.number) from changes as made
+    where made.resource = $1 and made.id = $2 and made.created_at = $${place} and made.before_version is null), 0)`
+}
+
+function born({ createdAt }: ObjectLife): readonly string[] {
+  return createdAt === undefined ? [] : [createdAt]
+}
 
 const COLUMNS = `number, resource, id, at, written_by, created_at, before_version, before_updated_at, before_document,
   version, updated_at, document`
+
+/**
+ * The member of a deleted object's last document that names the fields which were erased: no decision may take them for
+ * fields that were empty. A document has no member of this name.
+ */
+const ERASED = 'id'
 
 function changeOf(row: Row, dialect: SqlDialect): ObjectChange {
   const [number, resource, id, at, writtenBy, createdAt, ...sides] = row
   const objectOf = ([version, updatedAt, document]: readonly (SqlValue | undefined)[]) =>
     version === null ? undefined : soundObject([id, version, createdAt, updatedAt, document] as Row, dialect)
+  const before = objectOf(sides.slice(0, 3))
+  const { [ERASED]: erased, ...document } = before?.document ?? {}
   return {
     number: Number(number),
     resource: dialect.fromStored(resource),
     id: dialect.fromStored(id),
-    before: objectOf(sides.slice(0, 3)),
+    before: before && erased ? { ...before, document } : before,
     after: objectOf(sides.slice(3)),
+    isDelete: sides[3] === null,
+    ...(Array.isArray(erased) && { erased: erased.map(String) }),
     at: String(at),
     by: writtenBy === null ? undefined : (JSON.parse(String(writtenBy)) as WrittenBy),
   }
@@ -279,7 +302,9 @@ function* eraseSome(key: readonly SqlValue[], field: string, from: number): Work
   const rows = yield sql(`select number, before_document, document from changes where ${those}`, ...key, from)
   let erased = 0
   for (const [number = null, ...documents] of rows) {
-    const [before = null, after = null] = documents.map((document) => without(field, document))
+    const [before = null, after = null] = documents.map((document) => {
+      return without(field, document, documents[1] === null ? 'noted' : 'silent')
+    })
     if (before === documents[0] && after === documents[1]) continue
     yield sql('update changes set before_document = $1, document = $2 where number = $3', before, after, number)
     erased += 1
@@ -295,18 +320,24 @@ function* eraseWritten(subject: string, from: number): Work<ErasedChanges> {
   return { erased: own.length, place: rows.length < ENDED_AT_ONCE ? undefined : Number(rows.at(-1)?.[0]) }
 }
 
-/** The same text where the document hasn't the field. A damaged one, whose fields nobody can tell, is emptied. */
-function without(field: string, document: SqlValue): SqlValue {
-  if (document === null) return null
-  const { [field]: _, ...others } = documentIn(String(document))
-  const text = JSON.stringify(others)
+/** The same text where the document hasn't the field. A damaged one, whose fields nobody can tell, is emptied, and stays damaged. */
+function without(field: string, document: SqlValue, erasure: 'noted' | 'silent'): SqlValue {
+  if (document === null || field === ERASED) return document
+  const whole = documentIn(String(document))
+  if (!whole) return 'null'
+  const { [field]: found, ...others } = whole
+  const noted = others[ERASED]
+  const isNoted = erasure === 'noted' && found !== undefined
+  const text = JSON.stringify(
+    isNoted ? { ...others, [ERASED]: [...(Array.isArray(noted) ? noted : []), field] } : others,
+  )
   return text === document ? document : text
 }
 
-function documentIn(text: string): Document {
+function documentIn(text: string): Document | undefined {
   try {
     return parseStored(text, () => '')
   } catch {
-    return {}
+    return undefined
   }
 }
