@@ -49,7 +49,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   config: 920,
   identity: 2800,
   migrations: 850,
-  'decision-log': 3610,
+  'decision-log': 3640,
   limits: 1100,
   store: 9900,
   policy: 3410,

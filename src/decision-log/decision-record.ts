@@ -71,6 +71,8 @@ export interface DecisionRecord {
   readonly previous?: string | undefined
   /** What the receiver of a subscription has taken, or one event that was given up, under the credential of the record. */
   readonly delivered?: DeliveredRecord | undefined
+  /** For the end of a stream of events, under the `requestId` of its request. */
+  readonly followed?: FollowedRecord | undefined
   /** The number of records that couldn't be written, before this one. */
   readonly lost?: number | undefined
   /** Asked by a gateway about its client's request; `gateway`: its subject, if it proved it. */
@@ -110,6 +112,17 @@ interface DeliveredRecord {
   readonly events: number
   /** The number of the last one. */
   readonly last: number
+}
+
+export interface FollowedRecord {
+  /**
+   * `client`: it left. `slow`: it read too slowly. `hour`: the longest time was over. `stop`: the server stopped.
+   * `refused`: its next request would get the problem of the record. `failed`: a fault of the server.
+   */
+  readonly end: 'client' | 'slow' | 'hour' | 'stop' | 'refused' | 'failed'
+  /** How many were told. */
+  readonly events: number
+  readonly seconds: number
 }
 
 interface OtherObject {
@@ -244,6 +257,7 @@ const KINDS = Object.entries<(value: unknown) => boolean>({
   settings: (value) => areAll(value, 'string'),
   previous: isText,
   delivered: isDelivered,
+  followed: isFollowed,
   lost: isNumber,
 })
 
@@ -278,6 +292,10 @@ function isForwarded(value: unknown): boolean {
 function isDelivered(value: unknown): boolean {
   if (value === undefined) return true
   return isObject(value) && ['subscription', 'to'].every((name) => typeof value[name] === 'string')
+}
+
+function isFollowed(value: unknown): boolean {
+  return value === undefined || (isObject(value) && isText(value.end) && isNumber(value.events))
 }
 
 function areFacts(facts: unknown): boolean {

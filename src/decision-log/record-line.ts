@@ -95,6 +95,7 @@ function openPart(record: DecisionRecord): MembersOf<Exclude<keyof DecisionRecor
     settings: record.settings,
     previous: record.previous,
     delivered: record.delivered,
+    followed: record.followed,
     lost: record.lost,
     status: record.status,
     microseconds: record.microseconds,
@@ -197,7 +198,7 @@ export function recordText(record: DecisionRecord): string {
 
 function deedText(record: DecisionRecord): string {
   const { time, status, outcome, method, action = '', arguments: typed = [], subject, requestId } = record
-  const { resource, version, previous, revision, delivered, lost } = record
+  const { resource, version, previous, revision, delivered, followed, lost, problem, reason } = record
   const parts = [
     time,
     `${status}`,
@@ -211,6 +212,9 @@ function deedText(record: DecisionRecord): string {
     ...(delivered
       ? [`${delivered.events} events up to ${delivered.last} to ${delivered.subscription} (${delivered.to})`]
       : []),
+    ...(followed ? [`ended: ${followed.end}`, `${followed.events} events in ${followed.seconds} s`] : []),
+    ...(problem === undefined ? [] : [problem]),
+    ...(reason === undefined ? [] : [reason]),
     ...(lost === undefined ? [] : [`${lost} records`]),
     requestId,
   ]

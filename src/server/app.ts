@@ -28,7 +28,7 @@ import { type AdminSources, createAdminServer } from './observe/admin-server.ts'
 import { checkParts } from './observe/check-parts.ts'
 import { createFaultLog } from './observe/fault-log.ts'
 import { createMetrics, type Metrics } from './observe/metrics.ts'
-import { policyLine } from './observe/server-records.ts'
+import { policyLine, streamEndLine } from './observe/server-records.ts'
 import { createDescribe } from './openapi/document.ts'
 import { claimForDemo, claimForProduction } from './parts/demo.ts'
 import { fitData } from './parts/fit-data.ts'
@@ -214,6 +214,13 @@ export async function startApp(options: AppOptions): Promise<App> {
       policy,
       channel,
       now,
+      ended: ({ requestId, accepted: { match }, writer }, end) => {
+        const { path: route, resource } = match.route
+        const about = { instance: config.instance, now: now(), revision: policy.active.revision }
+        const line = streamEndLine(about, { requestId, route, resource, ...end })
+        logShares.spend(writer, Buffer.byteLength(line))
+        decisionLog.noteUnawaited(line)
+      },
       failed: (err) => faults.note({ err }, 'events could not be told'),
     })
     closing.push(() => events?.close())

@@ -56,6 +56,10 @@ for (const [engine, startOn] of ENGINES) {
       expect(client.heard.at(-1)).to.deep.include({ kind: 'reset', data: { reason: 'access' } })
       const refusal = await FollowingClient.open(server.url, token).catch((error: unknown) => error)
       expect(refusal).to.be.instanceOf(Refusal).and.to.include({ status })
+      const ended = (await server.deeds()).findLast(({ action }) => action === 'watch')
+      expect(ended).to.deep.include({ outcome: 'refused', status })
+      expect(ended?.followed).to.include({ end: 'refused' })
+      expect(String(refusal)).to.contain(`"code":"${ended?.problem}"`)
     }
     const change = async (name: string, edit: (text: string) => string) => {
       const file = join(server.folder, 'policies', name)

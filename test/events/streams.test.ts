@@ -1,7 +1,12 @@
 /** Streams of events as HTTP: what is negotiated, what they are bounded by, and how they end. */
+import { readFile } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import type { FollowedRecord } from '../../src/decision-log/decision-record.ts'
+import { sallyport } from '../command.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { until } from '../until.ts'
 import { EVENTS_WORLD } from './events-world.ts'
@@ -36,16 +41,38 @@ describe('a stream of events', () => {
     server.ask(method, path, { token: tokens.sue, headers })
   const make = (body: unknown) => server.ask('POST', '/parcels', { token: tokens.ada, body })
 
+  /** What the decision log says of streams that have ended in this way. */
+  const endsOf = async (end: string) =>
+    (await server.deeds()).filter(
+      ({ action, followed }) => action === 'watch' && (followed as FollowedRecord).end === end,
+    )
+
   it('is never kept by a cache nor held back by a proxy, and ends with its connection', async () => {
     const { headers } = await open('sue')
     expect(headers['content-type']).to.equal('text/event-stream; charset=utf-8')
     expect(headers['cache-control']).to.equal('no-store')
     expect([headers['x-accel-buffering'], headers.connection]).to.deep.equal(['no', 'close'])
-    expect(await server.lastDecision({ route: '/parcels/events' })).to.include({
-      action: 'watch',
-      outcome: 'allowed',
-      status: 200,
+    const asked = await server.lastDecision({ route: '/parcels/events' })
+    expect(asked).to.include({ action: 'watch', outcome: 'allowed', status: 200 })
+    const { id } = (await make({})).body
+    await until(() => clients[0]?.held.has(id) === true)
+    clients[0]?.close()
+    await until(async () => (await endsOf('client')).length > 0)
+    const [ended] = await endsOf('client')
+    expect(ended).to.deep.include({
+      requestId: asked?.requestId,
+      ...{ route: '/parcels/events', resource: 'parcels', outcome: 'allowed', status: 200 },
     })
+    expect(ended?.followed).to.deep.include({ end: 'client', events: 1 })
+    expect(ended).not.to.have.any.keys('subject', 'address')
+    const found = await sallyport([
+      'decisions',
+      'query',
+      join(server.folder, 'data/decisions.log'),
+      '--action',
+      'watch',
+    ])
+    expect(found.stdout).to.match(/ended: client {2}1 events in \d+ s/)
   })
 
   it('answers HEAD without a stream, OPTIONS with its methods, and 406 where the client takes something else', async () => {
@@ -86,6 +113,7 @@ describe('a stream of events', () => {
     })
     silent.resume()
     await until(() => silent.destroyed)
+    await until(async () => (await endsOf('slow')).length === 1)
     expect(read).to.be.lessThan(300 * note.length)
     expect(sue.isEnded).to.equal(false)
   })
@@ -119,9 +147,11 @@ describe('a stream of events', () => {
     const client = await FollowingClient.open(other.url, await other.token('sue', 'support'))
     await until(() => client.heard.length > 0)
     const begun = Date.now()
-    await other.stop()
+    await other.app.drain()
     expect(Date.now() - begun).to.be.lessThan(9000)
     await until(() => client.isEnded)
+    expect(await readFile(join(other.folder, 'data/decisions.log'), 'utf8')).to.contain('"followed":{"end":"stop"')
+    await removeFolder(other.folder)
   })
 })
 

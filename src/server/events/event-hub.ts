@@ -10,19 +10,23 @@ import { setImmediate } from 'node:timers/promises'
 import { Queues } from '../../base/queues.ts'
 import { UnderWay } from '../../base/under-way.ts'
 import type { WatchDecision } from '../../decide/decision.ts'
+import { Refused } from '../../decide/refusal.ts'
 import type { ObjectChange, ObjectChanges } from '../../store/changes.ts'
 import type { Comparison } from '../../store/contract.ts'
+import { problemOf } from '../answers/to-problem.ts'
 import { SLICE_MS, tooManyUnderWay } from '../slices.ts'
-import { EventStream } from './event-stream.ts'
+import { EventStream, type StreamEnd } from './event-stream.ts'
 import { EventIds, markText, type ResetReason, resetText } from './event-text.ts'
 import { type AskStored, SeenChange } from './seen-changes.ts'
-import { type FollowedRequest, Standing, type StandingParts } from './standing.ts'
-import { GroupTexts, isBehind, isTouched, type StreamGroup, streamGroupOf } from './stream-group.ts'
+import { type FollowedRequest, Standing, type StandingEnd, type StandingParts } from './standing.ts'
+import { type EventPiece, GroupTexts, isBehind, isTouched, type StreamGroup, streamGroupOf } from './stream-group.ts'
 
 export interface HubParts extends StandingParts {
   readonly changes: ObjectChanges
   /** 32 bytes, the same for every instance. */
   readonly key: Uint8Array
+  /** Told of each stream that has ended. */
+  readonly ended: (asked: FollowedRequest, end: StreamEnd) => void
   /** Told of an error that nobody else is told of. */
   readonly failed: (error: unknown) => void
 }
@@ -37,7 +41,7 @@ export interface Follower extends FollowedRequest {
 interface ToSend {
   readonly stream: EventStream
   readonly group: StreamGroup
-  readonly pieces: readonly Buffer[]
+  readonly pieces: readonly EventPiece[]
 }
 
 const MOST_STREAMS = { ofCaller: 100, ofAll: 20_000 }
@@ -84,7 +88,9 @@ export class EventHub {
 
   /** Sends events until the client is gone, its rights have ended, or the hub is closed. `response`: its head is written. */
   async follow(response: ServerResponse, { filter, lastEventId, ...asked }: Follower): Promise<void> {
-    const stream = new EventStream(response, new Standing(this.#parts, asked), this.#groupOf(asked.decision, filter))
+    const group = this.#groupOf(asked.decision, filter)
+    const ended = (end: StreamEnd) => this.#parts.ended(asked, end)
+    const stream = new EventStream(response, new Standing(this.#parts, asked), group, ended)
     try {
       const told = lastEventId === undefined ? undefined : await this.#catchUp(stream, lastEventId)
       await this.#inTurn(() => this.#join(stream, told, lastEventId === undefined ? 'start' : 'missed'))
@@ -92,14 +98,14 @@ export class EventHub {
       await this.#lookAgain([stream], 'perhaps others')
     } catch (error) {
       this.#parts.failed(error)
-      stream.cutOff()
+      stream.cutOff('failed')
     }
   }
 
   /** All streams end, and their clients may go on elsewhere. */
   close(): void {
     this.#isClosed = true
-    for (const stream of this.#streams) stream.end()
+    for (const stream of this.#streams) stream.end('stop')
     this.#stop()
   }
 
@@ -110,7 +116,7 @@ export class EventHub {
 
   /** `told`: up to where the stream was told what it missed; undefined if it must begin anew. */
   async #join(stream: EventStream, told: number | undefined, reason: ResetReason): Promise<void> {
-    if (this.#isClosed) stream.end()
+    if (this.#isClosed) stream.end('stop')
     if (!stream.isOpen) return
     if (this.#streams.size === 0) await this.#start()
     // All streams are at one place in the log.
@@ -118,7 +124,7 @@ export class EventHub {
     const isWhole = told !== undefined && (await this.#tellMissed(stream, told, this.#position))
     if (!isWhole) this.#reset(stream, reason)
     this.#streams.add(stream)
-    const longest = setTimeout(() => stream.end(), LONGEST_MS * (1 - Math.random() / 10)).unref()
+    const longest = setTimeout(() => stream.end('hour'), LONGEST_MS * (1 - Math.random() / 10)).unref()
     const leave = () => {
       clearTimeout(longest)
       this.#streams.delete(stream)
@@ -195,7 +201,7 @@ export class EventHub {
     await inSlices(anew, (stream) => this.#renew(stream, behind.has(stream.group) ? 'missed' : 'access'))
     await inSlices(all, ({ stream, group, pieces }) => {
       // A stream that has moved to another group by now reads its list again.
-      if (stream.group === group) for (const piece of pieces) stream.send(piece)
+      if (stream.group === group) for (const piece of pieces) stream.tell(piece)
     })
   }
 
@@ -246,7 +252,7 @@ export class EventHub {
       const changes = read.filter(({ number }) => number <= last)
       const ask = this.#askOnce()
       if (isBehind(group, since, told) || (await isTouched(group, callerId, changes, ask))) return false
-      for (const piece of await this.#textsFor(group, changes, ask).of(callerId)) stream.send(piece)
+      for (const piece of await this.#textsFor(group, changes, ask).of(callerId)) stream.tell(piece)
       await stream.taken()
       told = changes.at(-1)?.number ?? last
       if (told >= last) return true
@@ -269,16 +275,16 @@ export class EventHub {
     await inSlices(streams, async (stream) => {
       if (!stream.isOpen) return
       const decision = await this.#decisionNow(stream, facts)
-      if (decision && this.#groupOf(decision, stream.group.filter) === stream.group) return
+      if (decision.kind === 'watch' && this.#groupOf(decision, stream.group.filter) === stream.group) return
       await this.#inTurn(() => this.#renew(stream, undefined))
     })
   }
 
-  /** Undefined if the caller may not go on, also where nobody can tell. */
-  #decisionNow(stream: EventStream, facts: 'the same' | 'perhaps others'): Promise<WatchDecision | undefined> {
+  /** Where nobody can tell, the caller may not go on. */
+  #decisionNow(stream: EventStream, facts: 'the same' | 'perhaps others'): Promise<WatchDecision | StandingEnd> {
     return stream.standing.again(facts).catch((error: unknown) => {
-      this.#parts.failed(error)
-      return undefined
+      if (!(error instanceof Refused)) this.#parts.failed(error)
+      return { kind: 'ended', problem: problemOf(error, stream.standing.caller).code }
     })
   }
 
@@ -288,9 +294,9 @@ export class EventHub {
    */
   async #renew(stream: EventStream, reason: ResetReason | undefined): Promise<void> {
     const decision = await this.#decisionNow(stream, 'perhaps others')
-    if (!decision) {
+    if (decision.kind === 'ended') {
       this.#reset(stream, 'access')
-      return stream.end()
+      return stream.end(decision)
     }
     const group = this.#groupOf(decision, stream.group.filter)
     const isOther = group !== stream.group

@@ -2,9 +2,10 @@
  * Whether somebody who follows events may go on: the credentials, the policy and the rights are looked at again while the
  * stream is open, by the checks that every request passes.
  */
+import type { ProblemCode } from '../../base/problems/catalogue.ts'
 import type { Caller } from '../../decide/caller.ts'
-import type { Decision, WatchDecision } from '../../decide/decision.ts'
-import { Refused } from '../../decide/refusal.ts'
+import type { WatchDecision } from '../../decide/decision.ts'
+import type { LogWriter } from '../../decision-log/log-shares.ts'
 import type { Credentials, TokenVerifier } from '../../identity/caller.ts'
 import type { ActivePolicy } from '../../policy/live/active-policy.ts'
 import type { LivePolicy } from '../../policy/live/live-policy.ts'
@@ -21,8 +22,19 @@ export interface StandingParts {
   readonly now: () => Date
 }
 
+/** Why somebody may not go on: the problem that the next request would get. */
+export interface StandingEnd {
+  readonly kind: 'ended'
+  readonly problem: ProblemCode
+  /** Why the credential is refused: for the decision record. */
+  readonly reason?: string | undefined
+}
+
 /** The request that opened the stream. */
 export interface FollowedRequest {
+  readonly requestId: string
+  /** In whose share of the log its records are. */
+  readonly writer: LogWriter
   readonly credentials: Credentials
   readonly accepted: AcceptedRequest
   readonly policy: ActivePolicy
@@ -44,31 +56,33 @@ export class Standing {
     this.#decision = asked.decision
   }
 
-  get callerId(): string | undefined {
-    return this.#asked.accepted.caller?.id
+  get caller(): Caller | undefined {
+    return this.#asked.accepted.caller
   }
 
-  /**
-   * The decision as it is now; undefined if the caller may not go on. `facts`: whether its record may have changed. Throws
-   * what the store throws.
-   */
-  async again(facts: 'the same' | 'perhaps others'): Promise<WatchDecision | undefined> {
+  get callerId(): string | undefined {
+    return this.caller?.id
+  }
+
+  /** The decision as it is now. `facts`: whether the record of the caller may have changed. */
+  async again(facts: 'the same' | 'perhaps others'): Promise<WatchDecision | StandingEnd> {
     const { now, policy, verifier, channel, gate } = this.#parts
     const { accepted, credentials } = this.#asked
     const at = now().getTime()
     const found = verifyCredentials(verifier, credentials)
     const authentication = found instanceof Promise ? await found : found
-    if (authentication.kind === 'rejected' || authentication.kind === 'failed') return undefined
-    if (channel?.state(at) === 'expired' || at >= (accepted.match.route.lifecycle?.sunsetAt ?? Infinity))
-      return undefined
+    if (authentication.kind === 'rejected') return ended(authentication.code, authentication.reason)
+    if (authentication.kind === 'failed') return ended(authentication.code)
+    if (at >= (accepted.match.route.lifecycle?.sunsetAt ?? Infinity)) return ended('gone')
+    if (channel?.state(at) === 'expired') return ended('policy-expired')
     const active = policy.at(at)
     const caller = authentication.kind === 'caller' ? callerNow(active, authentication.caller, at) : undefined
-    if (caller?.id !== this.callerId) return undefined
+    if (caller?.id !== this.callerId) return ended('token-invalid')
     const text = textOf(caller)
     const isSame = active === this.#policy && text === this.#caller && facts === 'the same'
     if (isSame && this.#decision.sight.isSettled) return this.#decision
-    const decision = await decisionOn(() => decideRequest(gate, active, { ...accepted, caller, at }))
-    if (!decision) return undefined
+    const decision = await decideRequest(gate, active, { ...accepted, caller, at })
+    if (decision.kind !== 'watch') throw new Error(`a stream of events was decided as ${decision.kind}`)
     this.#policy = active
     this.#caller = text
     this.#decision = decision
@@ -76,15 +90,8 @@ export class Standing {
   }
 }
 
-/** Undefined for a refusal. */
-async function decisionOn(decide: () => Decision | Promise<Decision>): Promise<WatchDecision | undefined> {
-  try {
-    const decision = await decide()
-    return decision.kind === 'watch' ? decision : undefined
-  } catch (error) {
-    if (error instanceof Refused) return undefined
-    throw error
-  }
+function ended(problem: ProblemCode, reason?: string): StandingEnd {
+  return { kind: 'ended', problem, reason }
 }
 
 /** What of a caller can change while its credentials stay the same. */

@@ -57,13 +57,19 @@ export async function isTouched(
 /** In characters: what is sent to a stream at once is not much longer. */
 const PIECE = 256 * 1024
 
+/** Of the text of a stream. */
+export interface EventPiece {
+  readonly bytes: Buffer
+  readonly events: number
+}
+
 /** The texts of some changes for the callers of a group. */
 export class GroupTexts {
   readonly #group: StreamGroup
   readonly #changes: readonly SeenChange[]
   readonly #ids: EventIds
   readonly #texts = new Map<SeenEvent, string>()
-  readonly #pieces = new Map<string | undefined, Promise<readonly Buffer[]>>()
+  readonly #pieces = new Map<string | undefined, Promise<readonly EventPiece[]>>()
 
   /** Changes of the group's resource. */
   constructor(group: StreamGroup, changes: readonly SeenChange[], ids: EventIds) {
@@ -83,22 +89,30 @@ export class GroupTexts {
   }
 
   /** In pieces; `undefined` is a stranger. A caller may have several streams. */
-  of(caller: string | undefined): Promise<readonly Buffer[]> {
+  of(caller: string | undefined): Promise<readonly EventPiece[]> {
     return this.#pieces.getOrInsertComputed(caller, () => this.#make(caller))
   }
 
-  async #make(caller: string | undefined): Promise<readonly Buffer[]> {
-    const pieces: Buffer[] = []
-    let text = ''
+  async #make(caller: string | undefined): Promise<readonly EventPiece[]> {
+    const pieces: EventPiece[] = []
+    let texts: string[] = []
+    let size = 0
+    const cut = () => {
+      if (texts.length > 0) pieces.push({ bytes: Buffer.from(texts.join('')), events: texts.length })
+      texts = []
+      size = 0
+    }
     for (const change of this.#changes) {
       const seen = change.eventFor(caller)
       const event = seen instanceof Promise ? await seen : seen
-      if (event) text += this.#textOf(change, event)
-      if (text.length < PIECE) continue
-      pieces.push(Buffer.from(text))
-      text = ''
+      if (!event) continue
+      const text = this.#textOf(change, event)
+      texts.push(text)
+      size += text.length
+      if (size >= PIECE) cut()
     }
-    return text === '' ? pieces : [...pieces, Buffer.from(text)]
+    cut()
+    return pieces
   }
 
   #textOf({ number }: SeenChange, event: SeenEvent): string {

@@ -3,6 +3,7 @@
  * stop stands between two starts of one instance, the earlier process was killed.
  */
 import { randomUUID } from 'node:crypto'
+import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
 import type { Config } from '../../config/config.ts'
 import type { LogRecords } from '../../decision-log/decision-log.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
@@ -41,6 +42,21 @@ export function deliveryLine(
   }: Pick<DecisionRecord, 'resource' | 'credential' | 'delivered'> & { readonly isTaken: boolean },
 ): string {
   return serverLine(about, { action: 'deliver', ...members, ...(isTaken ? {} : { outcome: 'failed', status: 502 }) })
+}
+
+/** The record of a stream of events that has ended. Who had it is in the record of its request. */
+export function streamEndLine(
+  about: ServerMoment,
+  {
+    problem,
+    ...members
+  }: Pick<DecisionRecord, 'requestId' | 'route' | 'resource' | 'reason' | 'followed'> & {
+    readonly problem?: ProblemCode | undefined
+  },
+): string {
+  const status = problem === undefined ? 200 : CATALOGUE[problem].status
+  const outcome = status < 400 ? 'allowed' : status < 500 ? 'refused' : 'failed'
+  return serverLine(about, { action: 'watch', ...members, problem, outcome, status })
 }
 
 interface ServerMoment extends Pick<DecisionRecord, 'instance' | 'revision'> {

@@ -187,7 +187,14 @@ function requestOf({ state, method, req, res }: Parameters<RouteHandler>[0], gat
       return {
         enter: () => events.enter(callerKey({ caller, address })),
         follow: (response, asked) =>
-          void events.follow(response, { ...asked, accepted, credentials: state.credentials, policy }),
+          void events.follow(response, {
+            ...asked,
+            accepted,
+            credentials: state.credentials,
+            policy,
+            requestId: state.requestId,
+            writer: caller ? { subject: caller.id } : { address },
+          }),
       }
     },
     asked: () => questionAsked(gate, policy, accepted),
