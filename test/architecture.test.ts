@@ -44,7 +44,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
   cli: 5230,
   tools: 31650,
-  server: 15250,
+  server: 15370,
   analysis: 5000,
   config: 920,
   identity: 2800,
