@@ -256,6 +256,7 @@ describe('sallyport schema diff', () => {
       // Told in tests of their own.
       'command-changed',
       'history-changed',
+      'events-changed',
     ])
   })
 
@@ -276,6 +277,31 @@ describe('sallyport schema diff', () => {
     expect(await told(folder, SCHEMAS)).to.include(
       '! orders: the path /api/orders/{id}/history is gone [route-removed]',
     )
+    await removeFolder(before)
+  })
+
+  it('tells of a stream of events that is new, kept for another time, or gone', async () => {
+    const streaming = (route: object) =>
+      edit((schema) => {
+        const routes = schema['x-resource'].routes.filter(({ path }: { path: string }) => path !== '/api/order-events')
+        schema['x-resource'].routes = [...routes, { path: '/api/order-events', methods: ['GET'], ...route }]
+      })
+    await streaming({ events: { keep: '3d' } })
+    expect((await diff()).stdout).to.include('+ orders: the path /api/order-events is new [route-added]')
+    const before = await mkdtemp(join(tmpdir(), 'sallyport-schemas-'))
+    await cp(folder, before, { recursive: true })
+    await streaming({ events: {} })
+    const told = async (old: string, next: string) => (await schemaCommandRun('diff', old, next)).stdout
+    expect(await told(before, folder)).to.include(
+      '! orders: events at /api/order-events are kept for 3d -> 1d [events-changed]',
+    )
+    expect(await told(folder, before)).to.include(
+      '+ orders: events at /api/order-events are kept for 1d -> 3d [events-changed]',
+    )
+    expect(await told(folder, SCHEMAS)).to.include('! orders: the path /api/order-events is gone [route-removed]')
+    await streaming({})
+    const list = '/api/order-events is no longer a stream of events [events-changed]'
+    expect(await told(before, folder)).to.include(`! orders: ${list}`)
     await removeFolder(before)
   })
 

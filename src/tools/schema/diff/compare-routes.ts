@@ -1,7 +1,7 @@
 /** What changed routes mean for clients. */
 import { isDeepStrictEqual } from 'node:util'
 import { durationText } from '../../../base/time.ts'
-import { say } from '../../../present/phrase.ts'
+import { type Phrase, say } from '../../../present/phrase.ts'
 import type { Resource, Route } from '../../../resources/resource.ts'
 import type { CodedChange, Unplaced } from './schema-change.ts'
 
@@ -49,16 +49,28 @@ function compareRoute(old: Route, next: Route): readonly Unplaced[] {
       'unknown',
       say`the command at ${path} does something else`,
     ]),
-    ...changed(old.history, next.history, historyChange(old, next)),
+    ...changed(old.history, next.history, [
+      'history-changed',
+      ...keptFor(old.history, next.history, say`versions at ${path} are kept`),
+    ]),
+    ...changed(old.events, next.events, eventsChange(old, next)),
     ...changed(old.precondition, next.precondition, guard),
   ]
 }
 
+function eventsChange({ events: old }: Route, { path, events: next }: Route): CodedChange {
+  const code = 'events-changed'
+  if (old && next) return [code, ...keptFor(old, next, say`events at ${path} are kept`)]
+  return [code, 'breaking', next ? say`${path} is a stream of events` : say`${path} is no longer a stream of events`]
+}
+
+type Kept = { readonly keepMs: number } | undefined
+
 /** What is older than it is kept now ends. */
-function historyChange({ history: old }: Route, { path, history: next }: Route): CodedChange {
+function keptFor(old: Kept, next: Kept, what: Phrase): readonly [CodedChange[1], Phrase] {
   const [before, after] = [old?.keepMs ?? 0, next?.keepMs ?? 0]
-  const sentence = say`versions at ${path} are kept for ${durationText(before)} -> ${durationText(after)}`
-  return ['history-changed', after < before ? 'breaking' : 'compatible', sentence]
+  const sentence = say`${what} for ${durationText(before)} -> ${durationText(after)}`
+  return [after < before ? 'breaking' : 'compatible', sentence]
 }
 
 /** HEAD and OPTIONS come by themselves. */

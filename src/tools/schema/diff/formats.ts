@@ -105,6 +105,11 @@ export const CHANGE_CODES: readonly CodeEntry[] = [
   entry('route-retired', 'The deprecation or the sunset of a path has changed', FREE),
   entry('command-changed', 'A command has other steps, another input, or other rights', KEEP),
   entry('history-changed', 'Versions of objects are kept for another time', 'Keep them as long as before'),
+  entry(
+    'events-changed',
+    'Events are kept for another time, or a path is no longer a stream of them',
+    'Keep them as long as before',
+  ),
   entry('precondition-added', 'Writes need `If-Match` now', KEEP),
   entry('precondition-removed', 'Writes no longer need `If-Match`', FREE),
   entry('field-removed', 'A field is gone', KEEP),
