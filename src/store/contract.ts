@@ -7,6 +7,7 @@ import type { AlongPermit, Permit } from '../decide/permits/permit.ts'
 import type { AtMost } from '../decide/role-guarantees.ts'
 import type { Document, Scalar, StoredObject } from '../resources/object.ts'
 import type { Field, Resources } from '../resources/resource.ts'
+import type { ComparedBy, Comparison } from '../resources/routing/query.ts'
 import type { ObjectChanges, WrittenBy } from './changes.ts'
 import type { Deliveries } from './deliveries.ts'
 import type { Attempts, Directory } from './directory.ts'
@@ -27,21 +28,6 @@ export interface ListedObject {
   bytes(): number
   /** At least `bytes()`, and cheaper. */
   bytesAtMost(): number
-}
-
-/** `time`: a date-time of RFC 3339, compared as an instant, to the millisecond. */
-type ComparedBy = 'value' | 'time'
-
-/**
- * A client's condition on one field. `in` compares for equality, as `holds` does. The other operators order values of
- * one type: numbers, texts by code points, or times. They never hold for another type or a missing field.
- */
-export interface Comparison {
-  readonly field: string
-  readonly by: ComparedBy
-  readonly operator: 'in' | 'gt' | 'gte' | 'lt' | 'lte'
-  /** One value; for `in`, one or more. Times as `instantOf` (src/base/time.ts) writes them. */
-  readonly values: readonly Scalar[]
 }
 
 /** One sort key. The ascending order is: no value, numbers, texts by code points, false, true, lists. */

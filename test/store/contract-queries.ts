@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import { type Condition, meets } from '../../src/decide/conditions/condition.ts'
 import type { Document } from '../../src/resources/object.ts'
 import type { Representation } from '../../src/resources/resource.ts'
+import type { Comparison } from '../../src/resources/routing/query.ts'
 import {
-  type Comparison,
   type ListedObject,
   LONGEST_GROUPED,
   type ObjectQuery,

@@ -4,7 +4,8 @@ import { instantOf } from '../../src/base/time.ts'
 import type { Condition } from '../../src/decide/conditions/condition.ts'
 import type { Document, Scalar } from '../../src/resources/object.ts'
 import type { Json } from '../../src/resources/resource.ts'
-import type { Comparison, SortKey } from '../../src/store/contract.ts'
+import type { Comparison } from '../../src/resources/routing/query.ts'
+import type { SortKey } from '../../src/store/contract.ts'
 import { ODD } from './fixture.ts'
 
 const TEXTS = [

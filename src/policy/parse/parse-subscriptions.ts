@@ -3,9 +3,11 @@
 import { subscriptions } from '#compiled/policy-files'
 import type { Reporter, SourceFile } from '../../base/diagnostic.ts'
 import { oneOf } from '../../base/did-you-mean.ts'
+import { Problem } from '../../base/problems/problem.ts'
 import { parseYaml, shapeBy } from '../../base/yaml-file.ts'
 import type { Subscription } from '../../decide/policy.ts'
 import type { Resources, Route } from '../../resources/resource.ts'
+import { fieldInFilter, readComparison, readQuery } from '../../resources/routing/query.ts'
 import type { OnFault } from './parse-callers.ts'
 
 interface SubscriptionForm {
@@ -18,6 +20,9 @@ interface SubscriptionForm {
 }
 
 const shape = shapeBy<Readonly<Record<string, SubscriptionForm>>>(subscriptions)
+
+/** For so long an event that the receiver doesn't take is sent again. */
+export const TRIED_FOR_MS = 3 * 86_400_000
 
 /** In the order of the file. */
 export function parseSubscriptions(
@@ -52,7 +57,7 @@ function readUrl(text: string, fault: OnFault): string | undefined {
 }
 
 /** The stream of events of a resource. */
-function streamRoute(resource: string, { routes }: Pick<Resources, 'routes'>): Route | undefined {
+export function streamRoute(resource: string, { routes }: Pick<Resources, 'routes'>): Route | undefined {
   return routes.find((route) => route.resource === resource && route.events !== undefined)
 }
 
@@ -70,18 +75,39 @@ function streamOf(resource: string, resources: Resources, fault: OnFault): Route
   return undefined
 }
 
-/** The query of the stream's path. The stream itself checks the values, as of any request. */
+/** The query of the stream's path: the stream takes the filters of a list. Whether the key may filter is not asked. */
 function readFilter(text: string, resource: string, { byName }: Resources, fault: OnFault): string | undefined {
-  const fields = byName.get(resource)?.fields
-  const parameters = [...new URLSearchParams(text).keys()]
-  if (/[\s#?]/.test(text) || parameters.length === 0) {
-    const hint = 'write it as in the query of a list, such as status=placed&total%5Bgte%5D=100'
-    fault(['filter'], 'subscription-faulty', '`filter` is no query', hint)
+  const fields = byName.get(resource)?.fields ?? new Map()
+  const refuse = (code: string, message: string, hint: string) => {
+    fault(['filter'], code, message, hint)
     return undefined
   }
-  const unknown = parameters.find((name) => fields && !fields.has(name.split('[')[0] ?? ''))
-  if (unknown === undefined) return `?${text}`
-  const message = `\`${resource}\` has no field \`${unknown}\``
-  fault(['filter'], 'unknown-field', message, oneOf(unknown, fields?.keys() ?? []))
-  return undefined
+  if (/[\s#?]/.test(text) || text === '') return refuse('subscription-faulty', '`filter` is no query', FILTER)
+  try {
+    for (const [parameter, value] of readQuery(text)) {
+      const name = fieldInFilter(parameter)
+      const field = fields.get(name)
+      if (!field) return refuse('unknown-field', `\`${resource}\` has no field \`${name}\``, oneOf(name, fields.keys()))
+      if (!field.indexed && name !== 'id') {
+        const message = `no list of \`${resource}\` can filter by \`${name}\``
+        return refuse(
+          'subscription-faulty',
+          message,
+          `give the field \`"x-index": true\` in its schema, or filter by another`,
+        )
+      }
+      readComparison(field, parameter, value)
+    }
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    return refuse('subscription-faulty', `\`filter\` is refused by the stream: ${sentenceIn(error)}`, FILTER)
+  }
+  return `?${text}`
+}
+
+const FILTER = 'write it as in the query of a list, such as status=placed&total%5Bgte%5D=100'
+
+/** As a part of another sentence. */
+function sentenceIn({ detail }: Problem): string {
+  return `${detail.charAt(0).toLowerCase()}${detail.slice(1).replace(/\.$/, '')}`
 }

@@ -6,8 +6,8 @@ import type { Lookup } from '../../decide/conditions/condition.ts'
 import type { Sight } from '../../decide/grants/sight.ts'
 import { represent, type StoredObject } from '../../resources/object.ts'
 import type { FieldNames, Json, Representation } from '../../resources/resource.ts'
+import type { Comparison } from '../../resources/routing/query.ts'
 import type { ObjectChange } from '../../store/changes.ts'
-import type { Comparison } from '../../store/contract.ts'
 import { fitsComparison } from '../../store/lists/sort-value.ts'
 
 export interface SeenBy {

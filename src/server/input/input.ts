@@ -1,6 +1,7 @@
 /** The checked input of a request: query parameters, body, preconditions, idempotency key. */
 import type { Field, Json } from '../../resources/resource.ts'
-import type { Comparison, SortKey } from '../../store/contract.ts'
+import type { Comparison } from '../../resources/routing/query.ts'
+import type { SortKey } from '../../store/contract.ts'
 import type { PatchOperation } from '../routes/json-patch.ts'
 
 export type Input = Content & { readonly preconditions: Preconditions; readonly idempotencyKey?: string | undefined }

@@ -1,35 +1,14 @@
-/**
- * The query of a request: its parameters, decoded, and each at most once; for a list (docs/http.md) filters, order,
- * selected fields, limit and cursor.
- */
+/** The query of a route; for a list (docs/http.md) filters, order, selected fields, limit and cursor. */
 
 import { Problem } from '../../base/problems/problem.ts'
 import { instantOf } from '../../base/time.ts'
 import type { ListDecision, QueriedFields } from '../../decide/grants/list-decision.ts'
 import type { Limits } from '../../decide/policy.ts'
-import type { Scalar } from '../../resources/object.ts'
 import type { Field, Resource } from '../../resources/resource.ts'
-import { decode } from '../../resources/routing/request-target.ts'
-import type { Comparison, SortKey } from '../../store/contract.ts'
+import { fieldInFilter, readComparison, readQuery } from '../../resources/routing/query.ts'
+import type { SortKey } from '../../store/contract.ts'
 import type { HistoryRequest, ItemRequest, ListRequest } from './input.ts'
 import { AGGREGATE, BY, fieldsAggregated, readAggregates } from './read-aggregates.ts'
-
-/** Throws Problem invalid-query. A parameter may appear once: clients can't know which of two would count. */
-export function readQuery(query: string): ReadonlyMap<string, string> {
-  const parameters = new Map<string, string>()
-  for (const pair of query === '' ? [] : query.split('&')) {
-    const [name, value] = splitPair(pair).map((part) => decode(part.replaceAll('+', ' ')))
-    if (name === undefined || value === undefined) {
-      throw new Problem('invalid-query', 'The query has faulty percent-encoding; encode it as UTF-8.')
-    }
-    if (name === '')
-      throw new Problem('invalid-query', 'The query has a parameter without a name; remove the stray & or =.')
-    if (parameters.has(name))
-      throw new Problem('invalid-query', `The query parameter ${name} is repeated; send it once.`)
-    parameters.set(name, value)
-  }
-  return parameters
-}
 
 /** Throws Problem invalid-query: for the query, which isn't empty, of a route that takes no parameters. */
 export function refuseQuery(query: string): never {
@@ -69,11 +48,6 @@ function readCan(text: string | undefined): boolean {
 function unknownParameter(name: string, accepted: readonly string[]): Problem {
   const advice = accepted.length === 0 ? 'omit it' : `use some of: ${accepted.join(', ')}`
   return new Problem('invalid-query', `This route has no query parameter ${name}; ${advice}.`)
-}
-
-function splitPair(pair: string): readonly [string, string] {
-  const at = pair.indexOf('=')
-  return at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)]
 }
 
 /** A field of such a name can't be filtered by (src/resources/check/fields.ts). */
@@ -122,7 +96,7 @@ export function readStreamQuery(parameters: Query, limits: Pick<Limits, 'page'>,
 
 function namesIn(parameters: Query, decision: Pick<ListDecision, 'refers' | 'aggregates'>): QueriedFields {
   const reserved = reservedFor(decision)
-  const filters = [...parameters.keys()].filter((name) => !reserved.has(name)).map(withoutOperator)
+  const filters = [...parameters.keys()].filter((name) => !reserved.has(name)).map(fieldInFilter)
   const sorted = parameters.get('sort')?.split(',') ?? []
   const aggregated = decision.aggregates ? fieldsAggregated(parameters) : []
   const queried = [...filters, ...sorted.map((key) => key.replace(/^-/, '')), ...aggregated]
@@ -158,13 +132,9 @@ function read(parameters: Query, { page }: Pick<Limits, 'page'>, asked: Queryabl
   }
 }
 
-function withoutOperator(parameter: string): string {
-  return parameter.replace(/\[[^[\]]*\]$/, '')
-}
-
 /** `field` or `field[operator]`. */
 function fieldOf(parameter: string, queryable: Queryable['queryable'], reserved: ReadonlySet<string>): Field {
-  const field = queryable.get(withoutOperator(parameter))
+  const field = queryable.get(fieldInFilter(parameter))
   if (!field) throw unknownParameter(parameter, [...reserved, ...queryable.keys()])
   return field
 }
@@ -216,67 +186,4 @@ function readFields(text: string | undefined, shown: ReadonlySet<string>): Reado
 function readCounted(text: string | undefined): boolean {
   if (text === undefined || text === 'exact') return text !== undefined
   throw new Problem('invalid-query', 'The query parameter count must be exact; omit it if you need no total.')
-}
-
-const ORDERING = ['gt', 'gte', 'lt', 'lte'] as const
-
-/** `parameter` is `field` or `field[operator]`. Throws Problem invalid-query. */
-function readComparison(field: Field, parameter: string, text: string): Comparison {
-  const by = field.time ? 'time' : 'value'
-  const suffix = parameter.slice(field.name.length)
-  if (suffix === '') return { field: field.name, by, operator: 'in', values: [readMember(field, text)] }
-  if (suffix === '[in]') {
-    return { field: field.name, by, operator: 'in', values: text.split(',').map((one) => readMember(field, one)) }
-  }
-  const operator = ORDERING.find((name) => suffix === `[${name}]`)
-  const accepted = field.type === 'boolean' ? ['in'] : ['in', ...ORDERING]
-  if (operator && field.type !== 'boolean') {
-    return { field: field.name, by, operator, values: [readValue(field, text)] }
-  }
-  const forms = accepted.map((name) => `${field.name}[${name}]`).join(', ')
-  throw new Problem(
-    'invalid-query',
-    `The query parameter ${parameter} is not a comparison; use one of: ${field.name}, ${forms}.`,
-  )
-}
-
-/** Equality with a value that the schema doesn't list is a mistake, not an empty list. */
-function readMember(field: Field, text: string): Scalar {
-  const value = readValue(field, text)
-  if (!field.oneOf || field.oneOf.includes(value)) return value
-  throw unreadable(field, `one of: ${field.oneOf.join(', ')}`)
-}
-
-function readValue(field: Field, text: string): Scalar {
-  switch (field.type) {
-    case 'boolean':
-      if (text === 'true' || text === 'false') return text === 'true'
-      throw unreadable(field, 'true or false')
-    case 'integer':
-      return readNumber(field, text, /^-?(?:0|[1-9]\d*)$/, 'a whole number')
-    case 'number':
-      return readNumber(field, text, /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/, 'a number')
-    default:
-      return field.time ? readTime(field, text) : text
-  }
-}
-
-/**
- * As in bodies (src/resources/json/strict-json.ts): beyond 2^53 a double may differ from the number that the client
- * wrote.
- */
-function readNumber(field: Field, text: string, form: RegExp, what: string): number {
-  const value = form.test(text) ? Number(text) : Number.NaN
-  if (Math.abs(value) <= Number.MAX_SAFE_INTEGER) return value
-  throw unreadable(field, `${what}, at most 2^53 - 1`)
-}
-
-function readTime(field: Field, text: string): string {
-  const instant = instantOf(text)
-  if (instant !== undefined) return instant
-  throw unreadable(field, 'a time like 2026-01-31T12:00:00Z (RFC 3339; a + is written %2B)')
-}
-
-function unreadable({ name }: Field, expected: string): Problem {
-  return new Problem('invalid-query', `The value of the filter ${name} must be ${expected}.`)
 }

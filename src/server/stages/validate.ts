@@ -2,6 +2,7 @@
  * Checks the form of the rest of a request: Accept, query parameters, body, If-Match and If-None-Match (RFC 9110
  * sections 13.1.1 and 13.1.2; objects have no Last-Modified), and Idempotency-Key.
  */
+
 import type { IncomingMessage } from 'node:http'
 import type { Context } from 'koa'
 import { pointerOfPath } from '../../base/json-pointer.ts'
@@ -11,19 +12,13 @@ import type { Decision } from '../../decide/decision.ts'
 import type { Limits } from '../../decide/policy.ts'
 import type { Command, Operation, Resource } from '../../resources/resource.ts'
 import type { RouteMatch } from '../../resources/routing/match-route.ts'
+import { readQuery } from '../../resources/routing/query.ts'
 import { inputFaults } from '../../resources/validate/compile-schema.ts'
 import { EVENT_STREAM } from '../answers/event-stream.ts'
 import { hasBody } from '../http/http-server.ts'
 import type { Content, EntityTag, Input, ListRequest, Preconditions, TagCondition } from '../input/input.ts'
 import { readBody } from '../input/read-body.ts'
-import {
-  readHistoryQuery,
-  readItemQuery,
-  readListQuery,
-  readQuery,
-  readStreamQuery,
-  refuseQuery,
-} from '../input/read-query.ts'
+import { readHistoryQuery, readItemQuery, readListQuery, readStreamQuery, refuseQuery } from '../input/read-query.ts'
 import type { Accepted, Authorized, Forwarding, Received, Stage, Validated } from './state.ts'
 
 interface Frame {

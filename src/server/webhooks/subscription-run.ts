@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Subscription } from '../../decide/policy.ts'
+import { TRIED_FOR_MS } from '../../policy/parse/parse-subscriptions.ts'
 import type { DeadLetter, Deliveries, DeliveryOrder, DeliveryState } from '../../store/deliveries.ts'
 import { remoteReason } from '../observe/remote-reason.ts'
 import type { EventFeed, StreamedEvent } from './event-feed.ts'
@@ -36,7 +37,6 @@ export type RunEvent =
 
 const FIRST_WAIT_MS = 5000
 const LONGEST_WAIT_MS = 4 * 3_600_000
-const TRIED_FOR_MS = 3 * 86_400_000
 /** The clock of `now` may be set. */
 const LOOK_MS = 250
 const BETWEEN_STREAMS_MS = 250

@@ -2,7 +2,8 @@
 
 import { type Condition, SERVER_FIELDS } from '../../decide/conditions/condition.ts'
 import { simplify } from '../../decide/conditions/simplify-condition.ts'
-import type { Comparison, SortKey, SortValue } from '../contract.ts'
+import type { Comparison } from '../../resources/routing/query.ts'
+import type { SortKey, SortValue } from '../contract.ts'
 
 export const BY_ID: readonly SortKey[] = [{ field: 'id', by: 'value', descending: false }]
 

@@ -3,7 +3,8 @@ import { instantOf } from '../../base/time.ts'
 import { meets } from '../../decide/conditions/condition.ts'
 import { isScalar } from '../../resources/object.ts'
 import type { Representation } from '../../resources/resource.ts'
-import type { Comparison, SortKey, SortValue } from '../contract.ts'
+import type { Comparison } from '../../resources/routing/query.ts'
+import type { SortKey, SortValue } from '../contract.ts'
 
 /** The object's value under this sort key. */
 export function sortValue({ field, by }: Pick<SortKey, 'field' | 'by'>, object: Representation): SortValue {

@@ -80,6 +80,7 @@ type YamlName =
   | 'conditions.yaml'
   | 'callers.yaml'
   | 'approvals.yaml'
+  | 'subscriptions.yaml'
 
 export interface CheckedPolicy {
   /** The rules that haven't ended at `now`. */

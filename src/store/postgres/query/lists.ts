@@ -2,7 +2,8 @@
 
 import { SERVER_FIELDS } from '../../../decide/conditions/condition.ts'
 import type { Scalar } from '../../../resources/object.ts'
-import type { Comparison, ListedObject, ObjectQuery, SortKey, SortValue } from '../../contract.ts'
+import type { Comparison } from '../../../resources/routing/query.ts'
+import type { ListedObject, ObjectQuery, SortKey, SortValue } from '../../contract.ts'
 import { JsonRow, SERVER_FIELDS_BYTES } from '../../lists/json-row.ts'
 import { type Bound, BY_ID, type Segment, segmentsAfter, simplifySelection } from '../../lists/selection.ts'
 import { conditionSql, looksUp } from '../../sql/condition.ts'

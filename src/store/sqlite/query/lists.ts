@@ -4,10 +4,10 @@ import { type Condition, SERVER_FIELDS } from '../../../decide/conditions/condit
 import { simplify } from '../../../decide/conditions/simplify-condition.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { FieldType } from '../../../resources/resource.ts'
+import type { Comparison } from '../../../resources/routing/query.ts'
 import {
   type AggregatedGroup,
   type AggregateQuery,
-  type Comparison,
   type Counted,
   type ListedObject,
   LONGEST_GROUPED,

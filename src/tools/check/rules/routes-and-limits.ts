@@ -4,11 +4,13 @@ import { NOWHERE } from '../../../analysis/regions.ts'
 import type { ActionRulesIndex } from '../../../analysis/rule-index.ts'
 import { decisionsOf } from '../../../analysis/space.ts'
 import { isObject } from '../../../base/is-object.ts'
+import { durationText } from '../../../base/time.ts'
 import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import type { Limit } from '../../../decide/policy.ts'
 import { comparedFields, stepOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { relationColumnText } from '../../../decide/rules/terms.ts'
+import { streamRoute, TRIED_FOR_MS } from '../../../policy/parse/parse-subscriptions.ts'
 import { namesText } from '../../../present/quote.ts'
 import { ACCESS } from '../../../resources/built-in/access.ts'
 import { ACCESS_REQUESTS } from '../../../resources/built-in/access-requests.ts'
@@ -93,6 +95,19 @@ export const ROUTES_AND_LIMITS: readonly PolicyCheck[] = [
           return [{ at: place, message, hint }]
         }),
       ),
+  }),
+  check({
+    code: 'events-kept-short',
+    meaning: 'A subscription is tried again for three days, and its events are kept for less',
+    fix: 'Write `"keep": "4d"` at the route',
+    find: ({ policy, resources, placeOfKey }) =>
+      policy.subscriptions.flatMap(({ name, resource }) => {
+        const { path, events } = streamRoute(resource, resources) ?? {}
+        if (!events || events.keepMs >= TRIED_FOR_MS) return []
+        const message = `events of \`${resource}\` are kept for ${durationText(events.keepMs)}, and the receiver of \`${name}\` may be away for ${durationText(TRIED_FOR_MS)}`
+        const hint = `write \`"events": { "keep": "4d" }\` at the route \`${path}\``
+        return [{ at: placeOfKey('subscriptions.yaml', [name, 'resource']), message, hint }]
+      }),
   }),
   check({
     code: 'limit-never-matches',

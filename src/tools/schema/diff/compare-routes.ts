@@ -64,10 +64,10 @@ function eventsChange({ events: old }: Route, { path, events: next }: Route): Co
   return [code, 'breaking', next ? say`${path} is a stream of events` : say`${path} is no longer a stream of events`]
 }
 
-type Kept = { readonly keepMs: number } | undefined
+type KeptTime = { readonly keepMs: number } | undefined
 
 /** What is older than it is kept now ends. */
-function keptFor(old: Kept, next: Kept, what: Phrase): readonly [CodedChange[1], Phrase] {
+function keptFor(old: KeptTime, next: KeptTime, what: Phrase): readonly [CodedChange[1], Phrase] {
   const [before, after] = [old?.keepMs ?? 0, next?.keepMs ?? 0]
   const sentence = say`${what} for ${durationText(before)} -> ${durationText(after)}`
   return [after < before ? 'breaking' : 'compatible', sentence]
