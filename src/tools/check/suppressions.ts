@@ -11,7 +11,7 @@ export const SUPPRESSION_CODES: readonly CodeEntry[] = [
   {
     code: 'suppression-unused',
     meaning: 'A `check-ignore` comment suppresses nothing: the line below it has no such warning',
-    fix: 'Delete the comment, or put it directly above the line that it is about',
+    fix: 'Delete it, or put it directly above its line',
   },
   {
     code: 'suppression-form',
