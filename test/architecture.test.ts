@@ -43,7 +43,7 @@ const MATRIX_ROOMS = [
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
   cli: 5230,
-  tools: 31680,
+  tools: 31780,
   server: 15300,
   analysis: 5000,
   config: 920,

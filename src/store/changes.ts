@@ -65,6 +65,12 @@ export interface ObjectChanges {
     object: ObjectLife,
     page: { readonly before?: number; readonly since: string; readonly limit: number },
   ): Promise<readonly ObjectChange[]>
+  /** Of each object of a resource the first change after the time: those after this number, in their order. */
+  firstOfEach(
+    resource: string,
+    time: string,
+    page: { readonly after: number; readonly limit: number },
+  ): Promise<readonly ObjectChange[]>
   /** The first of these changes after the time. Times: RFC 3339, UTC, milliseconds. */
   firstAfter(object: ObjectLife, time: string): Promise<ObjectChange | undefined>
   /**

@@ -70,8 +70,13 @@ export const SURE_RULES: readonly DrawnRule[] = [
   { terms: [{ name: 'locked', not: false }], view: 'whole', effect: 'deny' },
 ]
 
-/** The rules of each of ROLES. */
-export function pastWorld(rules: readonly (readonly DrawnRule[])[]): Readonly<Record<string, string>> {
+/** `rules`: of each of ROLES. `kept`: the resources that keep a history. */
+export function pastWorld(
+  rules: readonly (readonly DrawnRule[])[],
+  kept: readonly string[] = ['papers'],
+): Readonly<Record<string, string>> {
+  const fileOf = (name: string, fields: readonly string[], properties: Readonly<Record<string, unknown>> = {}) =>
+    schemaOf(name, fields, kept.includes(name) ? { 'x-history': { keep: '2y' } } : {}, properties)
   const lines = rules.flatMap((own, n) =>
     own.map(({ terms: some, view: name, effect }) => {
       const relation = some.map(({ name: term, not }) => `${not ? '!' : ''}${term}`).join('+') || 'any'
@@ -79,12 +84,10 @@ export function pastWorld(rules: readonly (readonly DrawnRule[])[]): Readonly<Re
     }),
   )
   return {
-    'schemas/papers.json': schemaOf('papers', ['ownerId', 'folderId', 'status', 'title', 'secret'], {
-      'x-history': { keep: '2y' },
-    }),
-    'schemas/folders.json': schemaOf('folders', ['name'], {}, { locked: { type: 'boolean' } }),
-    'schemas/memberships.json': schemaOf('memberships', ['folderId', 'userId']),
-    'schemas/marks.json': schemaOf('marks', ['paperId', 'userId']),
+    'schemas/papers.json': fileOf('papers', ['ownerId', 'folderId', 'status', 'title', 'secret']),
+    'schemas/folders.json': fileOf('folders', ['name'], { locked: { type: 'boolean' } }),
+    'schemas/memberships.json': fileOf('memberships', ['folderId', 'userId']),
+    'schemas/marks.json': fileOf('marks', ['paperId', 'userId']),
     'policies/roles.yaml': `${SHIPPED('roles.yaml')}${['root', 'owners', DENIED_ROLE, ...ROLES].map((role) => `${role}: { privileged: true, description: Drawn. }\n`).join('')}`,
     'policies/ownership.yaml': `${SHIPPED('ownership.yaml')}
 papers:
@@ -119,8 +122,8 @@ papers: { open: [id, title], whole: [id, title, secret, status] }
 function schemaOf(
   name: string,
   fields: readonly string[],
-  more: Readonly<Record<string, unknown>> = {},
-  properties: Readonly<Record<string, unknown>> = {},
+  more: Readonly<Record<string, unknown>>,
+  properties: Readonly<Record<string, unknown>>,
 ): string {
   const servers = { type: 'string', readOnly: true }
   return JSON.stringify({

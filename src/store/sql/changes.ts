@@ -144,6 +144,16 @@ export class SqlChanges implements ObjectChanges {
     return found
   }
 
+  firstOfEach(
+    resource: string,
+    time: string,
+    { after, limit }: { readonly after: number; readonly limit: number },
+  ): Promise<readonly ObjectChange[]> {
+    const firsts = 'select min(number) from changes where resource = $1 and at > $2 group by id'
+    const where = `number in (${firsts}) and number > $3`
+    return this.#read({ where, order: 'number', limit }, this.#engine.dialect.text(resource), time, after)
+  }
+
   #keyOf({ resource, id }: ChangedObject): readonly SqlValue[] {
     const { text, sought } = this.#engine.dialect
     return [text(resource), sought(id)]

@@ -6,13 +6,14 @@ import { count, jsonOfLines, table, wrap } from '../../present/text.ts'
 import type { AccessChange, AccessComparison } from './compare.ts'
 import { grantText } from './granted-roles.ts'
 import type { ActionOf, OfReport } from './of.ts'
+import type { TakenAsToday } from './past-objects.ts'
 import type { AccessReport } from './report.ts'
 import type { AccessRow } from './reviewed-line.ts'
 import type { UndecidedWho, WhoCan, WhoReport } from './who.ts'
 
 export const WHO_FORMATS = formatsOf((report: WhoReport) => ({
   text: () => {
-    const { request, at, who, undecided, rules, conditions } = report
+    const { request, at, who, undecided, asToday, rules, conditions } = report
     const { method, path, action, resource, object, field } = request
     const about = `${action} ${object === null ? resource : `${resource}/${quote(object)}`}`
     const head = `${method} ${path}: who can ${about}${field === null ? '' : `, the field ${field}`}, at ${at}`
@@ -31,6 +32,7 @@ export const WHO_FORMATS = formatsOf((report: WhoReport) => ({
         'undecided:',
         open.flatMap((line) => wrap(line)),
       ),
+      section('taken as they are today:', asToday.map(todayText)),
       section(
         'lines:',
         rules.map(({ place, text }) => `${place}  ${text}`),
@@ -47,6 +49,10 @@ export const WHO_FORMATS = formatsOf((report: WhoReport) => ({
   /** The shape is docs/schemas/access-who.schema.json. */
   json: () => report,
 }))
+
+function todayText({ resource, why }: TakenAsToday): string {
+  return `${resource}: ${why}`
+}
 
 const HEAD = ['who', 'when', 'lines', 'by', 'ends', 'last']
 
@@ -135,7 +141,7 @@ export const COMPARE_FORMATS = formatsOf((report: AccessComparison) => ({
     const { at, from, to, compared, changes, undecided } = report
     const rows = changes.flatMap((one) => changeRows(one))
     return [
-      [`who gained or lost what, from policy ${from} to ${to}, with the callers and objects of ${at}`],
+      [`who gained or lost what, from policy ${from} to ${to}, at ${at}, with the callers and objects of today`],
       rows.length === 0 ? ['nobody gained or lost anything'] : table([COMPARE_HEAD, ...rows]),
       section(
         'undecided:',

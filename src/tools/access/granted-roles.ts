@@ -5,6 +5,7 @@ import type { RoleGrant } from '../../decide/caller.ts'
 import { grantsTo, type RoleGrants } from '../../decide/role-grants.ts'
 import type { OpenedStore } from '../../store/contract.ts'
 import type { Directory } from '../../store/directory.ts'
+import type { PastObjects } from './past-objects.ts'
 
 export type AccessDirectory = Pick<Directory, 'accountStatus' | 'keyStatus' | 'people' | 'keys'>
 
@@ -12,6 +13,8 @@ export interface AccessOpened {
   readonly store: OpenedStore['store']
   readonly directory: AccessDirectory
   readonly changes: OpenedStore['changes']
+  /** For a time in the past. */
+  readonly past: PastObjects | undefined
   /** Roles for a time. */
   readonly grants: RoleGrants
 }

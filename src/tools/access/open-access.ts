@@ -18,6 +18,7 @@ import { type AccessOpened, withGrantedRoles } from './granted-roles.ts'
 import { lastDoneIn, recordsOfLog } from './last-done.ts'
 import type { AccessProgress } from './objects-in-memory.ts'
 import { type OfReport, whatCan } from './of.ts'
+import { PastObjects } from './past-objects.ts'
 import { type AccessReport, type AccessReportQuestion, accessReport } from './report.ts'
 import { type AskedReview, refuseReviewer, signReview, verifyReview } from './review.ts'
 import { type WhoReport, whoCan } from './who.ts'
@@ -25,6 +26,8 @@ import { type WhoReport, whoCan } from './who.ts'
 interface AskedAccess extends Config {
   readonly place: PolicyPlace
   readonly now: number
+  /** As it was given, if it was. */
+  readonly at?: string | undefined
 }
 
 interface AskedWho extends AskedAccess {
@@ -157,14 +160,17 @@ async function onData<T>({ now, place, ...asked }: AskedAccess, work: (data: Acc
 }
 
 async function inOpened<T>(
-  { place, now, ...asked }: AskedAccess,
+  { place, now, at, ...asked }: AskedAccess,
   resources: Resources,
   work: (opened: AccessOpened) => Promise<T>,
 ): Promise<T> {
   const grants = typeof place === 'string' ? new Map() : await place.roleGrants(now)
   const { store, directory, changes } = await openStoreBeside(asked, resources, () => new Date(now))
+  const today = Date.now()
+  const isPast = at !== undefined && now < today
+  const past = isPast ? new PastObjects({ store, changes, resources, time: now, today }) : undefined
   try {
-    return await work({ store, changes, grants, directory: withGrantedRoles(directory, grants, now) })
+    return await work({ store, changes, past, grants, directory: withGrantedRoles(directory, grants, now) })
   } finally {
     await store.close()
   }

@@ -3,7 +3,6 @@ import type { Caller } from '../../decide/caller.ts'
 import { USERS } from '../../decide/policy.ts'
 import { authenticationOf } from '../../identity/directory/api-key.ts'
 import type { StoredObject } from '../../resources/object.ts'
-import type { OpenedStore } from '../../store/contract.ts'
 import type { AccessOpened } from './granted-roles.ts'
 import { eachPage } from './objects-in-memory.ts'
 
@@ -14,8 +13,11 @@ export interface WhoCaller {
   readonly ends?: number
 }
 
-/** All users records, by id. */
-export async function recordsIn(store: OpenedStore['store']): Promise<ReadonlyMap<string, StoredObject>> {
+/** All users records, by id; as they were, where that is known. */
+export async function recordsIn({
+  store,
+  past,
+}: Pick<AccessOpened, 'store' | 'past'>): Promise<ReadonlyMap<string, StoredObject>> {
   const records = new Map<string, StoredObject>()
   await eachPage(store, USERS, { has: () => true }, (page) => {
     for (const { id, createdAt, updatedAt, ...document } of page) {
@@ -23,6 +25,10 @@ export async function recordsIn(store: OpenedStore['store']): Promise<ReadonlyMa
       records.set(String(id), { id: String(id), version: 1, ...times, document })
     }
   })
+  for (const [id, then] of (await past?.otherThen(USERS)) ?? []) {
+    if (then) records.set(id, then)
+    else records.delete(id)
+  }
   return records
 }
 

@@ -103,7 +103,9 @@ export async function callersOfToday({
   opened,
   now,
 }: Pick<AccessReportQuestion, 'resources' | 'opened' | 'now'>): Promise<readonly CallerOfToday[]> {
-  const records = resources.byName.has(USERS) ? await recordsIn(opened.store) : new Map<string, StoredObject>()
+  const records = resources.byName.has(USERS)
+    ? await recordsIn({ store: opened.store, past: undefined })
+    : new Map<string, StoredObject>()
   const people = (await opened.directory.people()).filter(({ account }) => account?.disabled !== true)
   const callers = [
     ...people.map(({ id, roles }) => ({

@@ -12,7 +12,7 @@ import { isBlocked } from '../../decide/decide.ts'
 import type { FactSource } from '../../decide/facts.ts'
 import { askingOf } from '../../decide/grants/caller-grants.ts'
 import { type DirectPolicy, directPolicy } from '../../decide/grants/direct.ts'
-import { leavesOf } from '../../decide/relations/all-kinds.ts'
+import { leavesOf, stepsIn } from '../../decide/relations/all-kinds.ts'
 import { filledFields } from '../../decide/relations/ownership.ts'
 import type { CallerValues } from '../../decide/relations/relation-kind.ts'
 import { describeCondition } from '../../decide/request-conditions/all-conditions.ts'
@@ -36,6 +36,7 @@ import {
   questionBy,
   type UnknownCase,
 } from './judge.ts'
+import type { TakenAsToday } from './past-objects.ts'
 import { recordsIn, type WhoCaller, workingKeys } from './people-and-keys.ts'
 import { decideAssuming, refusedWith, relationsOfToken } from './tokens.ts'
 
@@ -64,6 +65,8 @@ export interface WhoReport {
   }
   readonly who: readonly WhoCan[]
   readonly undecided: readonly UndecidedWho[]
+  /** Resources whose objects may have been others at the time, and why nobody can tell. */
+  readonly asToday: readonly TakenAsToday[]
   /** The lines of policy.csv that `who` names, and the conditions of the request. */
   readonly rules: readonly { readonly place: string; readonly text: string; readonly until: string | null }[]
   readonly conditions: readonly { readonly name: string; readonly meaning: string }[]
@@ -174,10 +177,11 @@ async function prepare(question: WhoQuestion): Promise<Asking> {
     resource,
     action: endpoint.action,
     object: object && represent(object),
-    find: findIn(opened.store, MOST_RELATED),
+    find: opened.past?.find(MOST_RELATED) ?? findIn(opened.store, MOST_RELATED),
   })
   const fills =
     endpoint.operation === 'create' && filledFields(resource, snapshot.ownershipOf(resource.name)).length > 0
+  nameRelated(opened, alike)
   const judged = {
     resources,
     snapshot,
@@ -201,21 +205,32 @@ async function prepare(question: WhoQuestion): Promise<Asking> {
     alike,
     isOwn: fills || route.kind === 'caller' || (route.command?.creates.length ?? 0) > 0,
     people: new Map(callers.map((one) => [one.caller.id, one])),
-    records: readsRecords ? await recordsIn(opened.store) : new Map(),
+    records: readsRecords ? await recordsIn(opened) : new Map(),
     known: new Map(),
   }
 }
 
+/** Where too many objects are related, the database is asked, which knows the present. */
+function nameRelated({ past }: AccessOpened, { lookup, compared }: CallersAlike): void {
+  if (lookup) return
+  for (const { resource } of compared.flatMap(stepsIn))
+    past?.takeAsToday(resource, 'too many objects are related to this one')
+}
+
 /** As it was at the time, where its history is kept. */
 async function objectOf(
-  { store, changes }: AccessOpened,
+  { store, changes, past }: AccessOpened,
   { name, routes }: Resource,
   { id, now }: { readonly id: string; readonly now: number },
 ): Promise<StoredObject | undefined> {
   const object = await store.get(name, id)
   const time = new Date(now).toISOString()
   const isPast = object === undefined || object.updatedAt > time
-  if (!isPast || !routes.some(({ history }) => history)) return object
+  if (!isPast) return object
+  if (!routes.some(({ history }) => history)) {
+    if (object) await past?.otherThen(name)
+    return object
+  }
   const then = await stateAt(changes, { resource: name, id }, object, time)
   if (!then && object)
     throw new ToolError(`the history of \`${id}\` in \`${name}\` doesn't tell what it was then: ask for a later time`)
@@ -359,6 +374,7 @@ function reportOf(asking: Asking, who: readonly WhoCan[], undecided: readonly Un
     },
     who,
     undecided,
+    asToday: asking.opened.past?.asToday ?? [],
     rules: quoteRules(reviewed, rules).map((quoted, i) => {
       const until = rules[i]?.until
       return { ...quoted, until: until === undefined ? null : timeText(until) }

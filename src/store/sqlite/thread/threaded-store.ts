@@ -36,7 +36,7 @@ export function writeInThread({ engine, opened }: Assembled, { file, plans, now,
     outbox: readHere(outbox, remote('outbox'), ['waiting', 'checkpointOf', 'offers', 'cosignaturesOf']),
     deliveries: readHere(deliveries, remote('deliveries'), ['kept', 'letters']),
     directory: readHere(directory, remote('directory'), READS_OF_DIRECTORY),
-    changes: readHere(changes, remote('changes'), ['last', 'after', 'of', 'firstAfter', 'onChange']),
+    changes: readHere(changes, remote('changes'), ['last', 'after', 'of', 'firstAfter', 'firstOfEach', 'onChange']),
     attempts: attemptsInThread(engine.counters, remote('counters')),
     // Only before a server listens: nobody waits for it yet, and the thread hasn't been asked for anything.
     migrations,
