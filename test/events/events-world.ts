@@ -50,6 +50,7 @@ const PARCEL_RULES = [
   'p, user:walt, parcels, read|list, any, open, allow',
   'p, user:wes, parcels, read|watch, any, open, allow',
   ...['parcels', 'memberships', 'teams'].map((name) => `p, admin, ${name}, ${EVERYTHING}`),
+  'p, support, system/batch, send, any, *, allow',
 ].join('\n')
 
 export const EVENTS_WORLD: Readonly<Record<string, string>> = {

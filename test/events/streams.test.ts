@@ -100,6 +100,16 @@ describe('a stream of events', () => {
     expect(none.body.can.actions).to.not.include('watch')
   })
 
+  it('is 401 without credentials, and no path for a request of a batch', async () => {
+    const anonymous = await server.ask('GET', '/parcels/events')
+    expect([anonymous.status, anonymous.body.code]).to.deep.equal([401, 'credentials-missing'])
+    const of = (id: string, path: string) => ({ id, method: 'GET', path })
+    const requests = [of('list', '/parcels'), of('events', '/parcels/events')]
+    const { status, body } = await server.ask('POST', '/batch', { token: tokens.sue, body: { requests } })
+    expect(status, JSON.stringify(body)).to.equal(200)
+    expect(body.responses.map((one: { status: number }) => one.status)).to.deep.equal([200, 404])
+  })
+
   it('cuts off a client that does not read, and tells the others in time', async () => {
     const sue = await open('sue')
     const silent = await silentClient(server.url, tokens.alice ?? '')
