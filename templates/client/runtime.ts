@@ -1,9 +1,12 @@
 export interface ClientOptions {
   /** Where the server is, such as `https://api.example.com`. */
   readonly url: string
-  /** Sent as `Authorization: Bearer`. A function is asked before each attempt, so it can refresh an old token. */
-  readonly token?: string | (() => string | undefined | Promise<string | undefined>) | undefined
-  /** How often a request is sent at most (5). */
+  /**
+   * Sent as `Authorization: Bearer`. A function is asked before each attempt. It is given the token that the server has
+   * refused as expired or invalid, and the request is sent once more if it gives another one then.
+   */
+  readonly token?: string | ((refused?: string) => string | undefined | Promise<string | undefined>) | undefined
+  /** How often a request is sent at most (5), and once more with a new token. */
   readonly attempts?: number | undefined
   /** In seconds: if `Retry-After` asks for more, the problem is thrown at once (30). */
   readonly longestWait?: number | undefined
@@ -58,8 +61,13 @@ export class ApiProblem extends Error {
   /** All that the server said. */
   readonly problem: Schemas['Problem'] | undefined
 
-  constructor({ status, headers }: Response, problem: Schemas['Problem'] | undefined, attempts: number) {
-    const detail = problem?.detail ?? `The answer with the status ${status} can't be read.`
+  constructor(
+    { status, headers }: Response,
+    problem: Schemas['Problem'] | undefined,
+    attempts: number,
+    fault = `The answer with the status ${status} can't be read.`,
+  ) {
+    const detail = problem?.detail ?? fault
     super(`${problem?.code ?? 'unreadable-answer'}: ${detail}`)
     this.status = status
     this.code = problem?.code ?? 'unreadable-answer'
@@ -82,10 +90,15 @@ type Query = object
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 interface Asked {
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>> | undefined
   readonly body?: unknown
   /** A second one has no second effect. */
   readonly repeatable: boolean
+}
+
+interface Prepared extends RequestInit {
+  readonly url: string
+  readonly headers: Headers
 }
 
 interface Answered {
@@ -93,9 +106,14 @@ interface Answered {
   readonly body: unknown
 }
 
+/** The server refuses a token with them before it does anything. */
+const REFUSED_TOKEN: ReadonlySet<string> = new Set<ProblemCode>(['token-expired', 'token-invalid'])
+
 /** The requests of a client, each sent again where that is safe and may help. */
 class Connection {
   readonly #options: ClientOptions
+  /** What a refused token was followed by: requests that it was refused for together ask for one new token. */
+  #renewal: { readonly refused: string; readonly fresh: Promise<string | undefined> } | undefined
 
   constructor(options: ClientOptions) {
     this.#options = options
@@ -115,6 +133,12 @@ class Connection {
       yield* page.items
       cursor = page.next
     } while (cursor)
+  }
+
+  /** The one version of a history that `query` names: there was an object then. */
+  async version<Version extends { readonly object: unknown }>(path: string, query: Query, options: CallOptions) {
+    const { items } = await this.page<{ items: Version[] }>(path, query, options)
+    return items[0] as Version & { readonly object: NonNullable<Version['object']> }
   }
 
   async get<T extends object>(path: string, id: string | undefined, query: Query, options: CallOptions) {
@@ -176,48 +200,94 @@ class Connection {
     return this.#send('POST', path, { headers, body, repeatable }, options)
   }
 
-  async #send(method: Method, path: string, asked: Asked, { signal }: CallOptions): Promise<Answered> {
-    const { attempts = 5, longestWait = 30 } = this.#options
+  /** An answer that `receive` reads, and gets by `fetch`. */
+  open<T>(path: string, headers: Asked['headers'], signal: AbortSignal, receive: Receive<T>): Promise<T> {
+    return this.#attempts('GET', path, { headers, repeatable: true }, signal, receive)
+  }
+
+  fetch({ url, ...init }: Prepared, signal: AbortSignal | undefined): Promise<Response> {
+    return (this.#options.fetch ?? fetch)(new Request(url, signal === undefined ? init : { ...init, signal }))
+  }
+
+  /** In seconds. */
+  get longestWait(): number {
+    return this.#options.longestWait ?? 30
+  }
+
+  #send(method: Method, path: string, asked: Asked, { signal }: CallOptions): Promise<Answered> {
+    return this.#attempts(method, path, asked, signal, async (request, attempt) =>
+      answered(await this.fetch(request, signal), attempt),
+    )
+  }
+
+  async #attempts<T>(
+    method: Method,
+    path: string,
+    asked: Asked,
+    signal: AbortSignal | undefined,
+    receive: Receive<T>,
+  ): Promise<T> {
+    const { attempts = 5 } = this.#options
+    let fresh: string | undefined
     for (let attempt = 1; ; attempt++) {
-      const request = await this.#request(method, path, asked, signal)
+      signal?.throwIfAborted()
+      const token = fresh ?? (await this.#token())
+      const request = this.#request(method, path, asked, token)
       const repeatable = asked.repeatable && (method !== 'POST' || request.headers.has('Idempotency-Key'))
       let wait = 0
       try {
-        return await this.#attempt(request, attempt)
+        return await receive(request, attempt)
       } catch (error) {
+        fresh ??= await this.#renewed(error, token)
+        if (fresh !== undefined && fresh !== token) continue
         wait = waitAfter(error)
-        if (attempt >= attempts || wait > longestWait || signal?.aborted || !mayHelp(error, repeatable)) throw error
+        if (attempt >= attempts || wait > this.longestWait || signal?.aborted || !mayHelp(error, repeatable))
+          throw error
       }
       // Longer each time; the random part keeps clients from coming back all at once.
       await pause(wait + 0.1 * 2 ** attempt * Math.random(), signal)
     }
   }
 
-  async #request(method: Method, path: string, asked: Asked, signal: AbortSignal | undefined): Promise<Request> {
-    signal?.throwIfAborted()
-    const { url, token: given } = this.#options
+  async #token(refused?: string): Promise<string | undefined> {
+    const { token } = this.#options
+    return typeof token === 'function' ? token(refused) : token
+  }
+
+  /** Another token than the one that was refused. */
+  async #renewed(error: unknown, refused: string | undefined): Promise<string | undefined> {
+    if (refused === undefined || typeof this.#options.token !== 'function') return undefined
+    if (!(error instanceof ApiProblem) || !REFUSED_TOKEN.has(error.code)) return undefined
+    if (this.#renewal?.refused === refused) return this.#renewal.fresh
+    const fresh = this.#token(refused).then((token) => (token === refused ? undefined : token))
+    this.#renewal = { refused, fresh }
+    const forget = () => {
+      if (this.#renewal?.fresh === fresh) this.#renewal = undefined
+    }
+    fresh.then((token) => token ?? forget(), forget)
+    return fresh
+  }
+
+  #request(method: Method, path: string, asked: Asked, token: string | undefined): Prepared {
     const headers = new Headers({ Accept: 'application/json', ...asked.headers })
-    const token = typeof given === 'function' ? await given() : given
     if (token !== undefined) headers.set('Authorization', `Bearer ${readableToken(token)}`)
     // The server keeps keys only for callers that it knows.
     else headers.delete('Idempotency-Key')
     if (asked.body !== undefined && !headers.has('Content-Type')) headers.set('Content-Type', 'application/json')
-    return new Request(`${url.replace(/\/+$/, '')}${path}`, {
-      method,
-      headers,
-      ...(asked.body === undefined ? {} : { body: JSON.stringify(asked.body) }),
-      ...(signal === undefined ? {} : { signal }),
-    })
+    const body = asked.body === undefined ? {} : { body: JSON.stringify(asked.body) }
+    return { url: `${this.#options.url.replace(/\/+$/, '')}${path}`, method, headers, ...body }
   }
+}
 
-  async #attempt(request: Request, attempt: number): Promise<Answered> {
-    const response = await (this.#options.fetch ?? fetch)(request)
-    const text = await response.text()
-    const body = text === '' ? undefined : parsed(text)
-    if (!response.ok) throw new ApiProblem(response, isProblem(body) ? body : undefined, attempt)
-    if (text !== '' && body === undefined) throw new ApiProblem(response, undefined, attempt)
-    return { headers: response.headers, body }
-  }
+/** Gets an answer and reads it, or throws ApiProblem. */
+type Receive<T> = (request: Prepared, attempt: number) => Promise<T>
+
+async function answered(response: Response, attempt: number): Promise<Answered> {
+  const text = await response.text()
+  const body = text === '' ? undefined : parsed(text)
+  if (!response.ok) throw new ApiProblem(response, isProblem(body) ? body : undefined, attempt)
+  if (text !== '' && body === undefined) throw new ApiProblem(response, undefined, attempt)
+  return { headers: response.headers, body }
 }
 
 /** An object that was read, or an id: then nothing is compared, unless `ifMatch` says what. */
@@ -314,8 +384,13 @@ function pause(seconds: number, signal: AbortSignal | undefined): Promise<void> 
     const timer = setTimeout(() => {
       signal?.removeEventListener('abort', end)
       resolve()
-    }, seconds * 1000)
+    }, timerTime(seconds))
     if (signal?.aborted) end()
     else signal?.addEventListener('abort', end, { once: true })
   })
+}
+
+/** In milliseconds; a timer that should run for longer would end at once. */
+function timerTime(seconds: number): number {
+  return Math.min(seconds * 1000, 2 ** 31 - 1)
 }

@@ -137,7 +137,8 @@ const EVENTS =
 
 function eventsAnswer(routeMethod: RouteMethod, describing: Describing): Reply {
   const { components, schemas } = describing
-  const shown = schemas.object(fieldsShown(describing.access, routeMethod).some, new Set())
+  // An object without its id has no events.
+  const shown = schemas.object(fieldsShown(describing.access, routeMethod).some, new Set(['id']))
   const text = { type: 'string' }
   const event = (kinds: readonly string[], data: Part) => ({
     type: 'object',

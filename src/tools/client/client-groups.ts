@@ -1,4 +1,5 @@
 /** What an OpenAPI document offers, by the names that a client gives it: lists, objects, their parts and their children. */
+import { EVENT_STREAM } from '../../server/answers/event-stream.ts'
 
 interface OfferedSchema {
   readonly $ref?: string
@@ -39,8 +40,8 @@ export const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
 /** A path, and what can be done there. */
 export interface ClientRoute {
   readonly path: string
-  /** A list, an object by its id, the one object that its path alone names, or a command of an object. */
-  readonly kind: 'list' | 'object' | 'single' | 'command'
+  /** `single` is the one object that its path alone names; a command and a history are of an object, by its id. */
+  readonly kind: 'list' | 'events' | 'object' | 'single' | 'command' | 'history'
   readonly operations: OfferedOperations
 }
 
@@ -66,11 +67,14 @@ const TAKEN: ReadonlySet<string> = new Set([
 /** Of `/a/b/{id}/c`: `/a/b`, and `c`. */
 const FORM = /^((?:\/[^/{}]+)*)(?:\/\{\w+\})?(?:\/([^{}]+))?$/
 
+/** Of `/a/b/c`, which has the events of `/a/b`. */
+const FORM_OF_EVENTS = /^(.*)\/([^/]+)$/
+
 export function groupsOf({ paths }: Pick<OpenApi, 'paths'>): ClientGroups {
   const routes = Object.entries(paths).map(([path, operations]): ClientRoute => {
     return { path, kind: kindOf(path, operations), operations }
   })
-  const byBase = Map.groupBy(routes, ({ path }) => FORM.exec(path)?.[1] ?? path)
+  const byBase = Map.groupBy(routes, (route) => formOf(route)[1] ?? route.path)
   const groups = new Map<string, ClientGroup>()
   const leftOut: string[] = []
   for (const [name, base] of namesOf(byBase)) {
@@ -81,8 +85,16 @@ export function groupsOf({ paths }: Pick<OpenApi, 'paths'>): ClientGroups {
   return { groups, leftOut }
 }
 
+export function hasEvents({ groups }: ClientGroups): boolean {
+  return groups.values().some(({ parts }) => parts.values().some(({ kind }) => kind === 'events'))
+}
+
 function kindOf(path: string, { get, post }: OfferedOperations): ClientRoute['kind'] {
   if (post && isCommand(path, post)) return 'command'
+  if (schemaOf(get?.responses['200']?.content, EVENT_STREAM)) return 'events'
+  // A list that looks at a time would count its objects, too.
+  const names = new Set(get?.parameters?.map(({ name }) => name))
+  if (names.has('at') && !names.has('count')) return 'history'
   if (post || get?.parameters?.some(({ name }) => name === 'cursor')) return 'list'
   return path.includes('{') ? 'object' : 'single'
 }
@@ -109,8 +121,13 @@ function namesOf(byBase: ReadonlyMap<string, readonly ClientRoute[]>): readonly 
   return [...first, ...others.map((base): [string, string] => [inCamelCase(base), base])]
 }
 
-function isPart({ path }: ClientRoute): boolean {
-  return FORM.exec(path)?.[2] !== undefined
+/** The path of the group, and the name of the part; of an object of the group itself, the second is absent. */
+function formOf({ path, kind }: ClientRoute): readonly (string | undefined)[] {
+  return (kind === 'events' ? FORM_OF_EVENTS : FORM).exec(path) ?? []
+}
+
+function isPart(route: ClientRoute): boolean {
+  return formOf(route)[2] !== undefined
 }
 
 function resourceOf(routes: readonly ClientRoute[]): string {
@@ -128,7 +145,7 @@ function rankOf(routes: readonly ClientRoute[]): number {
 function groupOf(all: readonly ClientRoute[], leftOut: string[]): ClientGroup {
   const parts = new Map<string, ClientRoute>()
   for (const route of all.filter(isPart)) {
-    const name = inCamelCase(FORM.exec(route.path)?.[2] ?? '')
+    const name = inCamelCase(formOf(route)[2] ?? '')
     if (TAKEN.has(name) || parts.has(name)) leftOut.push(route.path)
     else parts.set(name, route)
   }

@@ -1,4 +1,5 @@
 /** TypeScript of the function `connect`: each group of a client with what its document offers there, and no more. */
+import { EVENT_STREAM } from '../../server/answers/event-stream.ts'
 import {
   type ClientGroup,
   type ClientGroups,
@@ -50,12 +51,38 @@ function groupSource({ routes, parts }: ClientGroup): string {
     if (route.kind === 'single') return objectMembers(route)
     return hasSingle ? [member('byId', object(objectMembers(route)))] : objectMembers(route)
   })
-  const inner = [...parts].map(([name, route]) => {
-    if (route.kind === 'command') return commandMember(name, route)
-    if (route.kind !== 'list') return member(name, object(objectMembers(route)))
-    return member(name, `(parentId: string) => (${object(listMembers(route, `at(${quoted(route.path)}, parentId)`))})`)
-  })
+  const inner = [...parts].map(([name, route]) => partMember(name, route))
   return object([...own, ...inner])
+}
+
+function partMember(name: string, route: ClientRoute): string {
+  const { path, kind, operations } = route
+  const place = `at(${quoted(path)}, parentId)`
+  switch (kind) {
+    case 'command':
+      return commandMember(name, route)
+    case 'events':
+      return eventsMember(name, route)
+    case 'history':
+      return member(name, `(parentId: string) => (${object(historyMembers(path, place, operations.get))})`)
+    case 'list':
+      return member(name, `(parentId: string) => (${object(listMembers(route, place))})`)
+    default:
+      return member(name, object(objectMembers(route)))
+  }
+}
+
+function eventsMember(name: string, { path, operations: { get } }: ClientRoute): string {
+  const told = shape(
+    get?.responses['200']?.content,
+    `paths[${quoted(path)}]['get']['responses'][200]['content']`,
+    EVENT_STREAM,
+  )
+  const query = get ? queryOf(path, get) : 'NoQuery'
+  const source = `(query: ${query} = {}, options: EventOptions = {}) =>
+        follow<${told}>(http, ${quoted(path)}, query, options)`
+  return `/** What happens to the objects that the list shows, until the program stops; reconnects by itself. */
+      ${member(name, source)}`
 }
 
 /** `place`: the path, as an expression. */
@@ -63,24 +90,53 @@ function listMembers({ path, operations: { get, post } }: ClientRoute, place: st
   return [...(get ? readMembers(path, place, get) : []), ...(post ? [createMember(path, place, post)] : [])]
 }
 
-function readMembers(path: string, place: string, get: OfferedOperation): readonly string[] {
-  const page = shape(get.responses['200']?.content, `paths[${quoted(path)}]['get']['responses'][200]['content']`)
-  const query = queryOf(path, get)
-  const listed = `ListQuery<${query}>`
-  const members = [
-    `${comment(get)}list: (query: ${listed} = {}, options${NO_OPTIONS}) =>
-        http.list<${page}['items'][number]>(${place}, query, options),`,
-    `/** One page of it; \`next\` is the \`cursor\` of the page after it. */
-      page: (query: ${query} = {}, options${NO_OPTIONS}) => http.page<${page}>(${place}, query, options),`,
+function historyMembers(path: string, place: string, get: OfferedOperation | undefined): readonly string[] {
+  if (!get) return []
+  return [
+    ...pageMembers(
+      path,
+      place,
+      get,
+      `Omit<${queryOf(path, get)}, 'at'>`,
+      '/** All versions, the newest first. */\n      ',
+    ),
+    `/** The version of a time, as in RFC 3339. */
+      at: (time: string, options${NO_OPTIONS}) =>
+        http.version<${pageShape(path, get)}['items'][number]>(${place}, { at: time }, options),`,
   ]
+}
+
+function readMembers(path: string, place: string, get: OfferedOperation): readonly string[] {
+  const query = queryOf(path, get)
+  const members = pageMembers(path, place, get, query, comment(get))
   if (!get.parameters?.some(({ name }) => name === 'aggregate')) return members
-  const groups = `NonNullable<${page}['groups']>`
+  const groups = `NonNullable<${pageShape(path, get)}['groups']>`
   return [
     ...members,
     `/** Counts and sums in place of objects. */
       aggregate: async (query: GroupsQuery<${query}>, options${NO_OPTIONS}) =>
         (await http.page<{ groups: ${groups} }>(${place}, query, options)).groups,`,
   ]
+}
+
+function pageMembers(
+  path: string,
+  place: string,
+  get: OfferedOperation,
+  query: string,
+  about: string,
+): readonly string[] {
+  const page = pageShape(path, get)
+  return [
+    `${about}list: (query: ListQuery<${query}> = {}, options${NO_OPTIONS}) =>
+        http.list<${page}['items'][number]>(${place}, query, options),`,
+    `/** One page of it; \`next\` is the \`cursor\` of the page after it. */
+      page: (query: ${query} = {}, options${NO_OPTIONS}) => http.page<${page}>(${place}, query, options),`,
+  ]
+}
+
+function pageShape(path: string, get: OfferedOperation): string {
+  return shape(get.responses['200']?.content, `paths[${quoted(path)}]['get']['responses'][200]['content']`)
 }
 
 function createMember(path: string, place: string, post: OfferedOperation): string {

@@ -9,7 +9,14 @@ import { systemReason } from '../../base/files/system-reason.ts'
 import { isObject } from '../../base/is-object.ts'
 import { ToolError } from '../load-policy.ts'
 import { packagePath } from '../project/package-files.ts'
-import { groupsOf, METHODS, type OfferedOperation, type OfferedOperations, type OpenApi } from './client-groups.ts'
+import {
+  groupsOf,
+  hasEvents,
+  METHODS,
+  type OfferedOperation,
+  type OfferedOperations,
+  type OpenApi,
+} from './client-groups.ts'
 import { connectSource } from './client-source.ts'
 
 /** The first words of a file that this command made, and may make again. */
@@ -54,7 +61,8 @@ async function clientSource(document: OpenApi, path: string, roles: readonly str
   const paths = Object.entries(offered.paths)
   const [batch] = paths.find(([, { post }]) => post?.tags?.[0] === BATCH) ?? []
   const groups = groupsOf({ paths: Object.fromEntries(paths.filter(([path]) => path !== batch)) })
-  const runtime = await readFile(packagePath('templates/client/runtime.ts'), 'utf8')
+  const names = hasEvents(groups) ? ['runtime', 'follow', 'event-parser'] : ['runtime']
+  const runtime = await Promise.all(names.map((name) => readFile(packagePath(`templates/client/${name}.ts`), 'utf8')))
   const types = await generate(offered)
   return [
     `${MARK}${roles.map((role) => ` --role ${role}`).join('')}\`: change the schemas or the policy, and make it again.`,
@@ -62,7 +70,7 @@ async function clientSource(document: OpenApi, path: string, roles: readonly str
     '/* eslint-disable */',
     '// biome-ignore-all format: made by a program\n// biome-ignore-all lint: made by a program\n',
     connectSource(groups, batch),
-    runtime,
+    ...runtime,
     '/** The shapes of objects, bodies and answers, by the names of the OpenAPI document. */',
     "export type Schemas = components['schemas']\n",
     types,
