@@ -261,6 +261,8 @@ export interface Seeding {
     object: { readonly id: string; readonly version: number; readonly document: Document },
     bounds?: readonly AtMost[],
   ): Promise<void>
+  /** Throws StaleObject when the stored version is another one. */
+  remove(resource: string, object: { readonly id: string; readonly version: number }): Promise<void>
   /** The kind of data in the database, e.g. `demo`; undefined in a new database. */
   readMark(name: string): Promise<string | undefined>
   writeMark(name: string, value: string): Promise<void>

@@ -63,13 +63,15 @@ export function describeChanges(database: () => TestDatabase, clock: () => Clock
     await store.update(change('c', 1, { count: 1 }), { by: BY, replay: { ...replay, key: 'l' } })
     const along = [removal('a', 2), change('b', 1, {})]
     await store.delete(removal('o', 1, 'Things'), { by: { ...BY, requestId: 'r9' }, along })
+    expect(await seeding.remove('things', { id: 'c', version: 1 }).catch((error) => error.name)).to.equal('StaleObject')
+    await seeding.remove('things', { id: 'c', version: 2 })
     const logged = (await changes.after(0, 20)).changes
     const told = logged.map(
       ({ id, before, after, by }) => `${id} ${before?.version} ${after?.version} ${by?.requestId}`,
     )
     expect(told).to.have.members([
       ...['a undefined 1 undefined', 'b undefined 1 undefined', 'a 1 2 undefined'],
-      ...['c undefined 1 r1', 'c 1 2 r1', 'a 2 undefined r9', 'b 1 2 r9'],
+      ...['c undefined 1 r1', 'c 1 2 r1', 'a 2 undefined r9', 'b 1 2 r9', 'c 2 undefined undefined'],
     ])
   })
 

@@ -2,9 +2,9 @@
 import type { AtMost } from '../../decide/role-guarantees.ts'
 import type { Document } from '../../resources/object.ts'
 import type { Seeding } from '../contract.ts'
-import { UniqueTaken } from '../errors.ts'
+import { StaleObject, UniqueTaken } from '../errors.ts'
 import { readMark, writeMark } from './named-values.ts'
-import { NotUnique, type SqlObjects } from './objects.ts'
+import { deleteAll, NotUnique, type ObjectVersion, type SqlObjects } from './objects.ts'
 import { withinBounds } from './people-with-role.ts'
 import { type SqlEngine, sql, type Work } from './statement.ts'
 
@@ -47,6 +47,12 @@ export class SqlSeeding implements Seeding {
     await engine.write(() => withinBounds(bounds, { ...engine, users: table.name }, rewriting()))
   }
 
+  async remove(resource: string, object: ObjectVersion): Promise<void> {
+    const { engine, objectsOf } = this.#parts
+    const { name } = objectsOf(resource)
+    await engine.write(() => removing(name, object, engine.dialect))
+  }
+
   async readMark(name: string): Promise<string | undefined> {
     const { ask, dialect } = this.#parts.engine
     const [row] = await ask(readMark(name))
@@ -61,6 +67,10 @@ export class SqlSeeding implements Seeding {
     const [row] = await this.#parts.engine.ask(sql(`select count(*) from ${this.#parts.objectsOf(resource).name}`))
     return Number(row?.[0])
   }
+}
+
+function* removing(table: string, object: ObjectVersion, dialect: SqlEngine['dialect']): Work<void> {
+  if ((yield* deleteAll(table, [object], dialect)) === 0) throw new StaleObject()
 }
 
 function* naming(work: Work<void>): Work<void> {
