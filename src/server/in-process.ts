@@ -35,6 +35,8 @@ interface InProcessParts extends Pick<StackParts, 'instance' | 'policy' | 'chann
   readonly recorder: (shares: LogShares) => Recorder
   readonly faults: FaultLog
   readonly signIn?: SignIn
+  /** Where events are told; nobody waits for them if it is absent. */
+  readonly events?: StackParts['events']
   readonly chosenId?: NonNullable<Services['chosenId']>
   /** The OpenAPI document; the usual one when not given. */
   readonly describe?: Services['describe']
@@ -78,6 +80,7 @@ export async function openInProcess(parts: InProcessParts): Promise<AskInProcess
       access: { resources, store, directory, verifier: parts.subjects, publicUrl: () => '', slices: new SliceQueue() },
     },
     policy: parts.policy,
+    events: parts.events,
     channel: parts.channel,
     now,
     verifier,

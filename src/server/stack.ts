@@ -9,12 +9,11 @@ import type { Store, Transactions } from '../store/contract.ts'
 import type { Directory } from '../store/directory.ts'
 import { readForwarded, recognizeGateway } from './authzen/forward.ts'
 import { holding } from './batch/hold-requests.ts'
-import type { EventHub } from './events/event-hub.ts'
 import type { ClientAddress } from './http/client-address.ts'
 import { type AskInMemory, inMemory } from './http/in-memory.ts'
 import type { PolicyChannel } from './policy-changes/follow-versions.ts'
 import type { Batches, Services } from './routes/handler.ts'
-import { createRouters, routes } from './routes/router.ts'
+import { createRouters, type EventTeller, routes } from './routes/router.ts'
 import { tooManyUnderWay } from './slices.ts'
 import { type AnswerParts, answer, refuseWhileDraining } from './stages/answer.ts'
 import { authenticate } from './stages/authenticate.ts'
@@ -41,7 +40,7 @@ export interface StackParts extends AnswerParts {
   /** Undefined for a policy from a folder. */
   readonly channel: PolicyChannel | undefined
   /** Undefined where no resource has events. */
-  readonly events?: EventHub | undefined
+  readonly events?: EventTeller | undefined
   /** Undefined where no traces are sent. */
   readonly tracing?: Tracing | undefined
 }

@@ -55,6 +55,21 @@ const PLACES: readonly (readonly [file: string, text: string, offered: readonly 
     'method,path,object,member\nGET,/api/orders,none,200 [own+¦]\n',
     [...OF_ORDERS, 'own', 'all', 'none'],
   ],
+  [
+    'test/matrix/orders.csv',
+    'method,path,object,event,member\nGET,/api/orders,none,¦,200\n',
+    ['created', 'changed', 'deleted'],
+  ],
+  [
+    'test/matrix/orders.csv',
+    'method,path,object,event,becomes,member\nGET,/users,none,created,own,200 ¦\n',
+    ['appeared', 'changed', 'gone', 'reset', 'nothing'],
+  ],
+  [
+    'test/matrix/orders.csv',
+    'method,path,object,event,becomes,member\nGET,/users,none,created,own,200 appeared ¦\n',
+    ['public', 'contact', 'personal'],
+  ],
 ]
 
 describe('completion', () => {

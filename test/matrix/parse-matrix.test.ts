@@ -60,6 +60,63 @@ describe('reading a matrix', () => {
     ])
   })
 
+  it('a row with an event says what happens, and its cells what the caller is told', () => {
+    const text = [
+      'method,path,object,event,becomes,body,member,admin',
+      'GET,/notes/events,none,created,owner,,200 appeared public,403',
+      'GET,/notes/events,own,Changed,draft>other,,200 Nothing,-',
+      'GET,/notes/events,own,changed,,b.json,200 changed,200 gone',
+      'GET,/notes/events,other,deleted,,,401,200 reset',
+    ]
+    expect(faults(text.toSpliced(2, 1).join('\n'))).to.deep.equal([])
+    expect(faults(text.join('\n'))).to.deep.equal([
+      "m.csv:3:31: `draft` doesn't hold before the write: the object is `own` (add it to the column object, or name another relation left of >) [matrix-becomes]",
+    ])
+    const stated = parse(text.toSpliced(2, 1).join('\n'))
+    expect(stated.map((one) => `${one.event} ${transitionText(one)} ${expectedText(one.expected)}`)).to.deep.equal([
+      'created own 200 appeared public',
+      'created own 403',
+      'changed  200 changed',
+      'changed  200 gone',
+      'deleted  401',
+      'deleted  200 reset',
+    ])
+  })
+
+  it('a row with an event that can not happen, or whose cell leaves the event open, is refused', () => {
+    const text = [
+      'method,path,object,event,becomes,body,member',
+      'GET,/a,none,moved,,,403',
+      'GET|HEAD,/a,none,created,owner,,403',
+      'GET,/a,own,created,owner,,403',
+      'GET,/a,none,deleted,,,403',
+      'GET,/a,missing,changed,,b.json,403',
+      'GET,/a,none,created,,,403',
+      'GET,/a,own,changed,,,403',
+      'GET,/a,own,deleted,owner>other,,403',
+      'GET,/a,own,deleted,,,200',
+      'GET,/a,own,deleted,,,403 gone',
+      'GET,/a,own,deleted,,,200 gone public',
+      'GET,/a,own,deleted,,,200 public',
+    ]
+    expect(faults(text.join('\n')).map((line) => line.replace(/^m\.csv:(\d+):\d+: (.*?) \(.*/, '$1 $2'))).to.deep.equal(
+      [
+        '2 `moved` is not what can happen to an object',
+        '3 only GET follows events',
+        '4 an object that is created had no relations before',
+        "5 `none` can't be deleted",
+        "6 a missing object can't be changed",
+        "7 the row doesn't say what is created",
+        "8 the row doesn't say what changes",
+        '9 a deleted object becomes nothing',
+        "10 the cell `200` doesn't say what the caller is told",
+        '11 an answer 403 tells no events',
+        '12 `gone` shows no fields',
+        "13 the cell `200 public` doesn't say what the caller is told",
+      ],
+    )
+  })
+
   it('everything that is wrong is told at once', () => {
     const text = [
       'method,path,object,body,member,auditor+member,member+auditor,everyone,',

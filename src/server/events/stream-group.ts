@@ -6,7 +6,7 @@ import type { Comparison } from '../../resources/routing/query.ts'
 import type { ObjectChange } from '../../store/changes.ts'
 import { type EventIds, eventText } from './event-text.ts'
 import { resourcesLookedAt, touches } from './facts-touched.ts'
-import type { AskStored, SeenBy, SeenChange, SeenEvent } from './seen-changes.ts'
+import { type AskStored, type SeenBy, SeenChange, type SeenEvent } from './seen-changes.ts'
 
 export interface StreamGroup extends SeenBy {
   /** The same on any instance. */
@@ -52,6 +52,18 @@ export async function isTouched(
     for (const change of step ? resting : []) if (step && (await touches(step, change, ask))) return true
   }
   return false
+}
+
+/** What one caller is told of one change: `reset` where it may see other objects since. */
+export async function toldOf(
+  decision: WatchDecision,
+  caller: string | undefined,
+  change: ObjectChange,
+  ask: AskStored,
+): Promise<SeenEvent | 'reset' | undefined> {
+  const group = streamGroupOf(decision, [])
+  if (await isTouched(group, caller, [change], ask)) return 'reset'
+  return change.resource === group.resource ? new SeenChange(change, group, ask).eventFor(caller) : undefined
 }
 
 /** In characters: what is sent to a stream at once is not much longer. */

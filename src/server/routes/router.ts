@@ -46,7 +46,10 @@ import { deleteObject, patchObject, replaceObject, updateObject } from './write-
 
 type RouteState = Received & Matched & Addressed & Forwarding & Accepted & Authorized & Validated
 /** Where handlers read and write. */
-type HandlerGate = WriteGate & { readonly store: Store; readonly events?: EventHub | undefined }
+type HandlerGate = WriteGate & { readonly store: Store; readonly events?: EventTeller | undefined }
+
+/** Who tells events to those who follow them. */
+export type EventTeller = Pick<EventHub, 'enter' | 'follow'>
 
 type RouteHandler = Middleware<RouteState & Writable<Handled>>
 

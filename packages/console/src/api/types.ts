@@ -397,6 +397,7 @@ export interface StatedCells {
     readonly cell: {
       readonly object: string
       readonly expected: string
+      readonly event?: string
       readonly when?: string
       readonly becomes?: string
     }

@@ -42,12 +42,12 @@ function StatedBy({ row, cell, rows }: CellEvidenceProps) {
         if (stating.length === 0) return <p class="quiet">none</p>
         return (
           <ul class="plain">
-            {stating.map(({ place: { file, line, column }, cell: { object, expected, when = '', becomes = '' } }) => (
+            {stating.map(({ place: { file, line, column }, cell: { object, expected, event, when, becomes } }) => (
               <li key={`${file}:${line}:${column}`}>
                 <Link to="/tests" query={{ matrix: nameIn(file), find: row.path }}>
                   {nameIn(file)}:{line}
                 </Link>{' '}
-                {[object, when, becomes].filter(Boolean).join(', ')}: {expected}
+                {[object, event, when, becomes].filter(Boolean).join(', ')}: {expected}
               </li>
             ))}
           </ul>
@@ -60,7 +60,13 @@ function StatedBy({ row, cell, rows }: CellEvidenceProps) {
 type Stated = StatedCells['cells'][number]['cell']
 
 /** A row of the access matrix stands for the objects with its relations, but those that another row is closer to. */
-function isAbout(row: MatrixRow, { object, becomes }: Stated, beside: readonly (readonly string[])[]): boolean {
+function isAbout(
+  row: MatrixRow,
+  { object: before, event, becomes: result }: Stated,
+  beside: readonly (readonly string[])[],
+): boolean {
+  const object = event === 'created' ? (result ?? before) : before
+  const becomes = event ? undefined : result
   if ((row.becomes === undefined) !== (becomes === undefined)) return row.object === 'created'
   if (row.object !== 'stored') return true
   if (object === 'none' || object === 'missing') return false

@@ -9,7 +9,7 @@ import type { Policy } from '../../../decide/policy.ts'
 import { holdsForOwnRecord, leavesOf, valuesWhoeverAsks } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import type { Json, Method } from '../../../resources/resource.ts'
-import { conditionsAbout } from '../fixture/request-fixture.ts'
+import { actionsAbout, conditionsAbout } from '../fixture/request-fixture.ts'
 import { completedSet, type Sampled, satisfiability } from '../fixture/satisfiability.ts'
 import type { Cell } from '../predict/cell-fixture.ts'
 import { columnText, type MatrixColumn, type ObjectState } from '../read/expectation.ts'
@@ -45,7 +45,9 @@ export function rowsOf(
     const situations = [statesOf, resultsOf].flatMap((some) => [
       ...some(policies, routeMethod, known).take(MOST_SETS + 1),
     ])
-    return situations.map((one) => ({ routeMethod, methods, ...one }))
+    // Whoever asks with HEAD is told nothing.
+    const telling = methods.filter((method) => method !== 'HEAD')
+    return situations.map((one) => ({ routeMethod, methods: one.event ? telling : methods, ...one }))
   })
 }
 
@@ -57,19 +59,27 @@ export function isCut(rows: readonly AskedRow[]): boolean {
 
 /** One for each method of the row. */
 export function cellsOf(
-  { routeMethod, methods, object, when, becomes, body, unconditional }: AskedRow,
+  { routeMethod, methods, object, event, when, becomes, body, unconditional }: AskedRow,
   column: MatrixColumn,
 ): readonly Cell[] {
   const content = body && { content: body.content }
-  const how = { ...(unconditional && { unconditional }), ...(when && { when }), ...(becomes && { becomes }) }
-  return methods.map((method) => ({ method, path: routeMethod.route.path, object, column, ...content, ...how }))
+  const how = { ...(unconditional && { unconditional }), ...(event && { event }), ...(when && { when }) }
+  return methods.map((method) => ({
+    method,
+    path: routeMethod.route.path,
+    object,
+    column,
+    ...content,
+    ...how,
+    ...(becomes && { becomes }),
+  }))
 }
 
 /** Cells have the same key if no rule distinguishes them, even if they send different bodies. */
 export function cellKey(
   policy: Policy,
   routeMethod: RouteMethod | undefined,
-  { method, path, object, column, when = [], becomes, unconditional = false }: Cell,
+  { method, path, object, column, event, when = [], becomes, unconditional = false }: Cell,
 ): string {
   const named = routeMethod && namedHere(policy, routeMethod)
   const counting = (some: readonly string[]) => some.filter((name) => named?.has(name))
@@ -77,11 +87,11 @@ export function cellKey(
   const conditions = routeMethod ? conditionsAbout(policy, routeMethod.resource, routeMethod.endpoint) : []
   const about = [when.filter((name) => conditions.includes(name)), becomes ? counting(becomes) : null]
   const kind = object.kind === 'relations' || object.kind === 'other' ? 'exists' : object.kind
-  return JSON.stringify([method, path, kind, names, columnText(column), ...about, unconditional])
+  return JSON.stringify([method, path, kind, names, columnText(column), ...about, unconditional, event ?? null])
 }
 
-/** The object of a request, the conditions that hold, and what a write makes of the object. */
-export type Situation = Pick<Cell, 'object' | 'when' | 'becomes'>
+/** The object of a request, what happens to it, the conditions that hold, and what a write makes of the object. */
+export type Situation = Pick<Cell, 'object' | 'event' | 'when' | 'becomes'>
 
 function* statesOf(
   policies: readonly Policy[],
@@ -151,7 +161,9 @@ export function namedHere(policy: Policy, { endpoint, resource, action, route }:
   const { conceal, relations } = policy.ownership.get(resource.name) ?? {}
   const own = route.kind === 'caller' ? [...(relations?.values() ?? [])].filter(holdsForOwnRecord) : []
   const read = conceal ? resource.actions.get('read') : undefined
-  const actions = endpoint.operation === 'options' ? [] : [action, ...(read ? [read] : [])]
+  const about =
+    endpoint.operation === 'watch' ? actionsAbout(policy, resource, endpoint) : [action, ...(read ? [read] : [])]
+  const actions = endpoint.operation === 'options' ? [] : about
   const named = actions.flatMap((one) => namedRelations(policy, resource, one))
   const states = endpoint.operation === 'create' ? statesBeside(named, relations?.values() ?? []) : []
   return new Set([...named, ...states, ...own].map(({ name }) => name))
@@ -176,7 +188,11 @@ function* resultsOf(
 ): Generator<Situation, undefined> {
   const [policy] = policies
   if (!policy || routeMethod.route.redirect || routeMethod.route.command) return undefined
-  if (routeMethod.endpoint.operation === 'create') return yield* createdOf(policies, routeMethod, known)
+  const { operation } = routeMethod.endpoint
+  if (operation === 'create') return yield* createdOf(policies, routeMethod, known)
+  // What is seen of each object: the other events follow from that.
+  if (operation === 'watch')
+    return yield* createdOf(policies, routeMethod, known).map((one) => ({ ...one, event: 'created' as const }))
   const situations = writesByTerm(policy, routeMethod, known)
   yield* new Map(situations.map((one) => [JSON.stringify(one), one])).values()
   return undefined

@@ -57,7 +57,7 @@ function bodyText(content: unknown): string {
 }
 
 interface RowToWrite
-  extends Pick<Cell, 'path' | 'object' | 'when' | 'becomes'>,
+  extends Pick<Cell, 'path' | 'object' | 'event' | 'when' | 'becomes'>,
     Pick<PlannedRow, 'methods' | 'answers'> {
   /** The body that it sends, if that isn't the smallest one. */
   readonly file: string | undefined
@@ -65,6 +65,7 @@ interface RowToWrite
 
 /** Columns that stand only where some row needs them. */
 const OPTIONAL: readonly { readonly head: string; readonly of: (row: RowToWrite) => string }[] = [
+  { head: 'event', of: ({ event = '' }) => event },
   { head: 'when', of: whenText },
   { head: 'becomes', of: transitionText },
   { head: 'body', of: ({ file = '' }) => file },

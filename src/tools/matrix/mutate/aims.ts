@@ -88,7 +88,7 @@ function rowsAbout(policy: Policy, known: Sampled, name: string): readonly Asked
 }
 
 interface AimedRow {
-  readonly row: Pick<AskedRow, 'routeMethod' | 'methods' | 'object' | 'when' | 'becomes'>
+  readonly row: Pick<AskedRow, 'routeMethod' | 'methods' | 'object' | 'event' | 'when' | 'becomes'>
   readonly fields: ReadonlySet<string>
 }
 
@@ -148,9 +148,12 @@ function isWhere({ topic }: ChangedDecision, row: AskedRow, where: Region | unde
   return topic.space.regions.has(where, new Set(holding))
 }
 
-function cellOf({ routeMethod, methods, object, when, becomes }: AskedRow, column: MatrixColumn): Cell | undefined {
+function cellOf(
+  { routeMethod, methods, object, event, when, becomes }: AskedRow,
+  column: MatrixColumn,
+): Cell | undefined {
   const [method] = methods
-  const situation = { object, ...(when && { when }), ...(becomes && { becomes }) }
+  const situation = { object, ...(event && { event }), ...(when && { when }), ...(becomes && { becomes }) }
   return method && { method, path: routeMethod.route.path, ...situation, column }
 }
 

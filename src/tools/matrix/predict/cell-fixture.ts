@@ -11,9 +11,10 @@ import { meaningOfCondition } from '../../../decide/request-conditions/all-condi
 import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Json, Representation, Resource, Resources, Route } from '../../../resources/resource.ts'
+import { followedFixture } from '../fixture/followed-fixture.ts'
 import { listFixture, listingRelations } from '../fixture/list-fixture.ts'
 import { createdFixture, relatedFixture, resultFixture } from '../fixture/related-fixture.ts'
-import { conditionsAbout, requestFixture } from '../fixture/request-fixture.ts'
+import { actionsAbout, conditionsAbout, requestFixture } from '../fixture/request-fixture.ts'
 import { CALLER, idSeries, lackingValue, OBJECT, type SamplesOf, withUniqueValues } from '../fixture/samples.ts'
 import type { Attributes, NotFound, WantedPair } from '../fixture/wanted-object.ts'
 import { callerIn, columnText, type Expectation, type MatrixColumn } from '../read/expectation.ts'
@@ -68,7 +69,7 @@ function fixtureOn(parts: Remembering, about: CellOfRoute): CellFixture {
   const world = worldFixture({ ...parts, now: facts.now }, about)
   if (world.kind !== 'world') return world
   const caller = callerOf(parts, cell.column, world.attributes, facts)
-  const id = route.kind === 'item' ? (world.id ?? MISSING) : undefined
+  const id = route.kind === 'item' ? (world.id ?? MISSING) : cell.event && world.id
   return { kind: 'solved', request: { caller, id, body: world.body ?? body, objects: world.objects, facts } }
 }
 
@@ -113,16 +114,17 @@ function lackOf({ samples }: FixtureParts, about: CellOfRoute): string | undefin
   const { cell, resource } = about
   const known = samples.get(resource.name)
   const sends = WITH_BODY.includes(cell.method) && cell.content === undefined && cell.body === undefined
-  const needsObject = cell.object.kind === 'other' || cell.object.kind === 'relations' || hasList(about)
+  const needsObject = cell.object.kind === 'other' || cell.object.kind === 'relations' || hasList(about) || cell.event
   return known && (sends || needsObject) ? lackingValue(resource.name, known) : undefined
 }
 
 function bodyFor(parts: Remembering, about: CellOfRoute): Readonly<Record<string, Json>> | undefined {
   const { cell, resource } = about
-  if (!WITH_BODY.includes(cell.method)) return undefined
+  if (!WITH_BODY.includes(cell.method) && cell.event !== 'changed') return undefined
   if (cell.content !== undefined) return cell.content
   if (cell.body !== undefined) return parts.bodyOf(cell.body)
   if (about.route.command) return {}
+  if (cell.event) return undefined
   return remembered(parts.found.bodies, [resource.name], () => smallestBody(parts, about))
 }
 
@@ -157,7 +159,8 @@ export interface FixtureParts {
 }
 
 /** A request as a matrix writes it, without what is expected of it. */
-export interface Cell extends Pick<Expectation, 'method' | 'path' | 'object' | 'column' | 'when' | 'becomes' | 'body'> {
+export interface Cell
+  extends Pick<Expectation, 'method' | 'path' | 'object' | 'column' | 'event' | 'when' | 'becomes' | 'body'> {
   /** Used instead of a file. */
   readonly content?: Readonly<Record<string, Json>>
   /** Asked without `If-Match`, whatever the route requires. */
@@ -217,18 +220,17 @@ export function worldFixture(
   about: CellOfRoute,
 ): World | NotFound {
   const { cell, route, resource } = about
-  if (route.kind === 'collection') {
-    if (cell.object.kind !== 'none') return impossible('a collection is asked about with the object `none`')
-  } else if (cell.object.kind === 'none') return impossible('this path names an object')
+  const unfit = unfitPath(about)
+  if (unfit !== undefined) return impossible(unfit)
   if (cell.object.kind === 'missing') return EMPTY
   const common = relatingOf(
     { ...parts, newId: parts.idOf ? () => uuidv7() : idSeries(OBJECT) },
     { ...about, column: cell.column },
   )
   if (!common || resource.builtIn)
-    return route.kind === 'collection' ? EMPTY : impossible(`${resource.name} has no objects`)
+    return route.kind === 'collection' && !cell.event ? EMPTY : impossible(`${resource.name} has no objects`)
   const names = cell.object.kind === 'relations' ? cell.object.names : []
-  const apart = hasList(about) ? apartIn(about) : undefined
+  const apart = hasList(about) || cell.event ? apartIn(about) : undefined
   const key = [
     resource.name,
     common.callerId,
@@ -236,14 +238,23 @@ export function worldFixture(
     apart,
     names,
     cell.becomes ? [cell.method, cell.becomes] : [],
+    cell.event,
     parts.now,
   ]
   return remembered(parts.found?.worlds ?? new Map(), key, () => {
     const idOf = parts.idOf ?? nthObject
+    if (cell.event) return followed(common, cell, apart ?? [], idOf)
     if (route.kind !== 'collection')
       return stored(common, about, { relations: new Set(names), id: parts.idOf?.(0) ?? OBJECT })
     return apart ? listed(common, apart, idOf) : created(common, about, parts.idOf?.(0) ?? OBJECT)
   })
+}
+
+function unfitPath({ cell: { event, object }, route }: CellOfRoute): string | undefined {
+  if (event) return route.events ? undefined : `\`${route.path}\` is no stream of events`
+  if (route.kind === 'collection')
+    return object.kind === 'none' ? undefined : 'a collection is asked about with the object `none`'
+  return object.kind === 'none' ? 'this path names an object' : undefined
 }
 
 function stored(
@@ -277,6 +288,17 @@ function created(common: Common, { cell }: CellOfRoute, id: string): World | Not
   return { ...EMPTY, attributes: found.attributes, objects: objectsOf(found.others), body: found.body }
 }
 
+/** The caller follows events, and can relate to other objects too. */
+function followed(common: Common, cell: Cell, apart: readonly string[], idOf: (nth: number) => string) {
+  const { event = 'created', becomes = [], object } = cell
+  const before = object.kind === 'relations' ? object.names : []
+  const what = { event, before: new Set(before), after: cell.becomes && new Set(becomes) }
+  const found = followedFixture(common, what, apart, idOf)
+  if (found.kind !== 'followed') return found
+  const { placed, ...world } = found
+  return { ...world, kind: 'world', objects: objectsOf(placed) } as const
+}
+
 /** One object for each way in which the caller can relate to one. */
 function listed(common: Common, apart: readonly string[], idOf: (nth: number) => string): World {
   const { attributes, placed } = listFixture(common, apart, idOf)
@@ -289,10 +311,11 @@ function listed(common: Common, apart: readonly string[], idOf: (nth: number) =>
   }
 }
 
-function apartIn({ policy, route, resource, cell: { method, apart = [] } }: CellOfRoute): readonly string[] {
+function apartIn({ policy, route, resource, cell: { method, event, apart = [] } }: CellOfRoute): readonly string[] {
   const endpoint = route.endpoints.get(method)
   const action = endpoint && resource.actions.get(endpoint.action)
-  const named = action ? listingRelations(policy, { resource, action }) : []
+  const actions = event ? actionsAbout(policy, resource, endpoint) : action ? [action] : []
+  const named = actions.flatMap((one) => listingRelations(policy, { resource, action: one }))
   return [...new Set([...named, ...apart])].sort()
 }
 

@@ -21,7 +21,7 @@ import {
   rowsText,
 } from '../read/expectation.ts'
 import { type Objects, placedIn } from './memory-store.ts'
-import type { Answer, PredictedRequest } from './predict.ts'
+import type { Answer, PredictedRequest, ToldEvent } from './predict.ts'
 
 /** An answer and its request; without a request if no handler is reached. */
 export interface AnsweredRequest {
@@ -40,12 +40,21 @@ export function answers(given: AnsweredRequest, expected: Expected): boolean {
 export function describe(given: AnsweredRequest): readonly Expected[] {
   const { answer, request } = given
   const { status } = answer
+  if (answer.told) return describeTold(given, answer.told)
   if (!request || request.routeMethod.method === 'HEAD' || !isShowing(request)) return [{ status }]
   const rows = listWords(given).map((list) => ({ status, list }))
   const all = rows.filter(({ list }) => list.kind === 'all')
   const names = [...(viewsOf(request)?.keys() ?? [])].sort()
   const views = names.map((view) => ({ status, view })).filter((words) => answers(given, words))
   return [...rows.filter((one) => !all.includes(one)), ...views.slice(0, 1), ...all, { status }]
+}
+
+/** A view only if the event has exactly its fields. */
+function describeTold(given: AnsweredRequest, { word, shown }: ToldEvent): readonly Expected[] {
+  const words = { status: given.answer.status, told: word }
+  const names = given.request && shown && word !== 'gone' ? [...(viewsOf(given.request)?.keys() ?? [])].sort() : []
+  const views = names.map((view) => ({ ...words, view })).filter((one) => answers(given, one))
+  return [...views.slice(0, 1), words]
 }
 
 /** The views of the resource that the request is about, by name. */
@@ -59,12 +68,13 @@ function isShowing({ routeMethod }: PredictedRequest): boolean {
 
 /** Without a request, only the status can be judged, as for HEAD. */
 function givenIn({ answer, request }: AnsweredRequest): GivenAnswer {
-  const { status, items, shown, of = shown } = answer
+  const { status, items, told, shown = told?.shown, of = told?.of ?? shown } = answer
   const rows = items ?? (shown && of ? [{ shown, object: of }] : [])
   return {
     status,
     method: request?.routeMethod.method ?? 'HEAD',
     rows: rows.map((row) => ({ shown: row.shown, objects: [row.object] })),
+    told: told?.word,
     isList: items !== undefined,
     views: request && viewsOf(request),
     placed: () => (request ? relatedIn(request) : []),
@@ -188,7 +198,9 @@ export interface CellObject {
 export interface GivenAnswer {
   readonly status: number
   readonly method: string
-  /** All rows of a list, or the one object; and the objects that each can show. */
+  /** Of what happens to the object. */
+  readonly told?: string | undefined
+  /** All rows of a list, the one object, or that of the event; and the objects that each can show. */
   readonly rows: readonly { readonly shown: Representation; readonly objects: readonly Representation[] }[]
   readonly isList: boolean
   readonly views: Views | undefined
@@ -198,9 +210,11 @@ export interface GivenAnswer {
 }
 
 /** The difference from the expected answer, in one sentence; undefined if they agree. */
-export function answerFault({ status, list, view }: Expected, given: GivenAnswer): string | undefined {
+export function answerFault({ status, told, list, view }: Expected, given: GivenAnswer): string | undefined {
   const { rows, method, isList, views } = given
   if (given.status !== status) return `expected ${status}, got ${given.status}`
+  if (told !== undefined && given.told !== told)
+    return `expected the caller to be told ${toldText(told)}, but it was told ${toldText(given.told)}`
   // An answer to HEAD has no body to compare.
   if (method === 'HEAD') return undefined
   if (list) return isList ? listFault(list, given) : 'the answer is not a list'
@@ -210,6 +224,10 @@ export function answerFault({ status, list, view }: Expected, given: GivenAnswer
   return rows
     .map(({ shown, objects }) => viewFault(shown, objects, { name: view, fields }))
     .find((fault) => fault !== undefined)
+}
+
+function toldText(word = 'nothing'): string {
+  return word === 'nothing' ? word : `\`${word}\``
 }
 
 /** Whether the list has exactly these of the objects. Without an object that it must have, nobody can see a difference. */

@@ -50,7 +50,8 @@ function statedCells({ predictor, expectations }: PredictedSuite): readonly Stat
     const routeMethod = predictor.routeMethods.get(`${expectation.method} ${expectation.path}`)
     const { name = '' } = routeMethod?.resource ?? {}
     // Rules about reading decide what the answer to a write shows, and what is concealed.
-    const actions = routeMethod ? new Set([routeMethod.action.name, 'read']) : []
+    const shown = routeMethod?.endpoint.operation === 'watch' ? ['read', 'list'] : ['read']
+    const actions = routeMethod ? new Set([routeMethod.action.name, ...shown]) : []
     return {
       place: expectation.place,
       asks: [...actions].map((action) => ({ resource: name, action })),

@@ -53,7 +53,8 @@ export async function predictCell(predictor: Predictor, evaluated: EvaluatedPoli
   if (fixture.kind !== 'solved') return fixture
   const routeMethod = routeMethods.get(`${cell.method} ${cell.path}`)
   if (!routeMethod) return { kind: 'answer', answer: { status: 405, objects: new Map() }, request: undefined }
-  const request = { evaluated, routeMethod, conditional: !cell.unconditional, ...fixture.request }
+  const how = { conditional: !cell.unconditional, event: cell.event }
+  const request = { evaluated, routeMethod, ...how, ...fixture.request }
   return { kind: 'answer', answer: await predict(request), request }
 }
 

@@ -2,7 +2,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Caller } from '../../../decide/caller.ts'
 import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
+import type { WatchDecision } from '../../../decide/decision.ts'
 import { type DirectPolicy, directPolicy } from '../../../decide/grants/direct.ts'
+import { proposeUpdate } from '../../../decide/permits/propose.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
 import { livingAt } from '../../../decide/rules/rule-table.ts'
@@ -11,7 +13,10 @@ import type { ActivePolicy } from '../../../policy/live/active-policy.ts'
 import type { Revision } from '../../../policy/policy-files.ts'
 import type { Json, Representation, Resource, Resources, Route } from '../../../resources/resource.ts'
 import { withParameter } from '../../../resources/routing/path-parameter.ts'
+import type { SeenEvent } from '../../../server/events/seen-changes.ts'
+import { toldOf } from '../../../server/events/stream-group.ts'
 import { type AskInProcess, type InProcessRequest, openInProcess } from '../../../server/in-process.ts'
+import type { Happening, ToldWord } from '../read/expectation.ts'
 import { MemoryStore, type Objects } from './memory-store.ts'
 
 /** A policy for predictions: its files without expired rules, and what these rules grant. */
@@ -37,6 +42,8 @@ export interface PredictedRequest {
   /** Undefined where the request has none. */
   readonly body: Readonly<Record<string, Json>> | undefined
   readonly objects: Objects
+  /** What happens to the object with the id while the caller follows events; the body says what it is or what changes. */
+  readonly event?: Happening | undefined
   /** What else conditions look at; the caller has what they look at in a credential. */
   readonly facts: Pick<ConditionFacts, 'now' | 'address' | 'credential'>
   /** Whether the request names the object's current tag in `If-Match`. */
@@ -54,8 +61,17 @@ export interface Answer {
   readonly of?: Representation | undefined
   /** The rows of all pages of a list. */
   readonly items?: readonly { readonly object: Representation; readonly shown: Representation }[]
+  /** What the caller is told of what happens to the object. */
+  readonly told?: ToldEvent
   /** What the request leaves. */
   readonly objects: Objects
+}
+
+/** `shown`: the object, as far as the caller is told it; `of`: the whole object. */
+export interface ToldEvent {
+  readonly word: ToldWord
+  readonly shown?: Representation
+  readonly of?: Representation | undefined
 }
 
 /** The route is known to have the method. */
@@ -66,6 +82,7 @@ export function createPredict(resources: Resources): Predict {
   const store = new MemoryStore(resources)
   let asked: PredictedRequest | undefined
   let fault: unknown
+  let followed: WatchDecision | undefined
   const inForce = () => {
     if (!asked) throw new Error('no request is asked')
     return activeOf(asked.evaluated)
@@ -98,6 +115,13 @@ export function createPredict(resources: Resources): Predict {
         close: () => {},
       },
       signIn: NOBODY,
+      events: {
+        enter: () => () => {},
+        follow: async (response, { decision }) => {
+          followed = decision
+          response.end()
+        },
+      },
       // Nothing is expected of the document, and writing it takes long.
       describe: async () => '{}',
     })
@@ -107,7 +131,9 @@ export function createPredict(resources: Resources): Predict {
     asked = request
     store.objects = request.objects
     fault = undefined
-    const given = await answerTo(request, ask, store)
+    followed = undefined
+    const answered = await answerTo(request, ask, store)
+    const given = followed ? await withEvent(request, followed, answered, store) : answered
     if (fault !== undefined) throw fault
     return given
   }
@@ -134,6 +160,41 @@ function activeOf(evaluated: EvaluatedPolicy): ActivePolicy {
     snapshot: grants,
     blocked: new Map(),
   }))
+}
+
+/** What the server tells the caller, whom it has let follow. Relations are looked up as they are after the change. */
+async function withEvent(
+  request: PredictedRequest,
+  decision: WatchDecision,
+  answer: Answer,
+  store: MemoryStore,
+): Promise<Answer> {
+  const { event, id = '', caller, body = {}, facts } = request
+  if (!event) return answer
+  const { resource } = request.routeMethod
+  const at = new Date(facts.now + 1).toISOString()
+  const now = new Map(store.objects.get(resource.name))
+  const before = store.get(resource.name, id)
+  const old = now.get(id)
+  if (event === 'deleted') now.delete(id)
+  else now.set(id, { ...(event === 'changed' && old ? proposeUpdate(resource, body, old).after : body), updatedAt: at })
+  store.objects = new Map(store.objects).set(resource.name, now)
+  const change = {
+    number: 1,
+    resource: resource.name,
+    id,
+    before,
+    after: store.get(resource.name, id),
+    isDelete: event === 'deleted',
+    at,
+    by: undefined,
+  }
+  const seen = await toldOf(decision, caller?.id, change, (lookup) => store.lookup(lookup))
+  return { ...answer, told: eventIn(seen, now.get(id)), objects: store.objects }
+}
+
+function eventIn(seen: SeenEvent | 'reset' | undefined, of: Representation | undefined): ToldEvent {
+  return typeof seen === 'object' ? { word: seen.kind, shown: seen.object, of } : { word: seen ?? 'nothing' }
 }
 
 async function answerTo(request: PredictedRequest, ask: AskInProcess, store: MemoryStore): Promise<Answer> {

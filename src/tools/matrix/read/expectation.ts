@@ -27,8 +27,20 @@ export type MatrixColumn =
 /** A caller with credentials. */
 export type KnownColumn = Exclude<MatrixColumn, { readonly kind: 'anonymous' }>
 
+/** What happens to an object while a caller follows the events of its resource. */
+export const HAPPENINGS = ['created', 'changed', 'deleted'] as const
+
+export type Happening = (typeof HAPPENINGS)[number]
+
+/** What the caller is told of it. `reset`: to read its list again; `nothing`: the next event is about something else. */
+export const TOLD_WORDS = ['appeared', 'changed', 'gone', 'reset', 'nothing'] as const
+
+export type ToldWord = (typeof TOLD_WORDS)[number]
+
 export interface Expected {
   readonly status: number
+  /** Of what happens to the object. */
+  readonly told?: ToldWord
   /** The answer shows exactly the fields of this view of views.yaml. */
   readonly view?: string
   /** The list has exactly these objects, among those that the run created for this cell. */
@@ -44,6 +56,8 @@ export interface Expectation {
   readonly path: string
   readonly object: ObjectState
   readonly column: MatrixColumn
+  /** The caller follows events meanwhile; `object` is as it was before. */
+  readonly event?: Happening
   /** The conditions of conditions.yaml that hold for the request, sorted; absent if none does. */
   readonly when?: readonly string[]
   /** Conditions that the row names as not holding. No condition outside of `when` holds, whether named here or not. */
@@ -99,9 +113,8 @@ export function columnText(column: MatrixColumn): string {
 }
 
 /** As a cell writes it. */
-export function expectedText({ status, view, list }: Expected): string {
-  if (list) return `${status} ${rowsText(list)}`
-  return view === undefined ? String(status) : `${status} ${view}`
+export function expectedText({ status, told, view, list }: Expected): string {
+  return [String(status), told, list && rowsText(list), view].filter((part) => part !== undefined).join(' ')
 }
 
 export type ListedRows = { readonly kind: 'all' } | { readonly kind: 'none' } | RelatedRows

@@ -7,7 +7,16 @@ import { CsvError, parse } from 'csv-parse/sync'
 import { type Place, placesIn, type Reporter, type SourceFile } from '../../../base/diagnostic.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Expectation, MatrixColumn, ParsedWord } from './expectation.ts'
-import { parseColumn, parseExpected, parseMethods, parseObject, parseTransition, parseWhen } from './words.ts'
+import {
+  parseColumn,
+  parseEvent,
+  parseExpected,
+  parseMethods,
+  parseObject,
+  parseTold,
+  parseTransition,
+  parseWhen,
+} from './words.ts'
 
 /** Bodies are in this folder beside the matrix. */
 export const BODIES = 'bodies'
@@ -29,17 +38,26 @@ function parseRow(row: TableRow, head: Head, report: Reporter): readonly Expecta
   const path = take(cellOf(head.known.get('path')), 'matrix-path', parsePath, report)
   const body = bodyOf(cellOf(head.known.get('body')), report)
   const when = take(cellOf(head.known.get('when')), 'matrix-when', parseWhen, report)
-  const written = { methods, object, body }
-  const transition = cellOf(head.known.get('becomes'))
-  const becomes = take(transition, 'matrix-becomes', (text) => parseTransition(text, written), report)
+  const [happens, transition] = [cellOf(head.known.get('event')), cellOf(head.known.get('becomes'))]
+  const about = { methods, object, body }
+  const event = take(happens, 'matrix-event', (text) => parseEvent(text, about, transition.text), report)
+  const isFaulty = happens.text !== '' && !event
+  const written = { ...about, event }
+  const becomes = isFaulty
+    ? undefined
+    : take(transition, 'matrix-becomes', (text) => parseTransition(text, written), report)
   // In one line, as titles are.
   const note = cellOf(head.known.get('note')).text.replaceAll(/\s+/g, ' ')
   const answers = [...head.columns].map(([at, column]) => {
     const cell = cellOf(at)
-    return { column, place: cell.place, expected: take(cell, 'matrix-cell', parseExpected, report) }
+    return {
+      column,
+      place: cell.place,
+      expected: take(cell, 'matrix-cell', happens.text === '' ? parseExpected : parseTold, report),
+    }
   })
   if (!methods || !object || path === undefined) return []
-  const change = becomes ? { becomes } : {}
+  const change = { ...(event && { event }), ...(becomes && { becomes }) }
   const request = { path, object, ...when, ...change, ...(body ? { body } : {}), ...(note === '' ? {} : { note }) }
   return methods.flatMap((method) =>
     answers.flatMap(({ expected, column, place }) =>
@@ -98,7 +116,7 @@ function bodyOf({ text, place }: TableCell, report: Reporter): string | undefine
 }
 
 const NEEDED = ['method', 'path', 'object'] as const
-export const KNOWN_COLUMNS = [...NEEDED, 'when', 'becomes', 'body', 'note'] as const
+export const KNOWN_COLUMNS = [...NEEDED, 'event', 'when', 'becomes', 'body', 'note'] as const
 
 type ColumnName = (typeof KNOWN_COLUMNS)[number]
 

@@ -107,13 +107,18 @@ function contradicts(before: Expected, after: Expected): boolean {
   const differ = <T>(one: T | undefined, other: T | undefined) =>
     one !== undefined && other !== undefined && one !== other
   const rowsIn = ({ list }: Expected) => list && rowsText(list)
-  return differ(before.status, after.status) || differ(before.view, after.view) || differ(rowsIn(before), rowsIn(after))
+  return (
+    differ(before.status, after.status) ||
+    differ(before.told, after.told) ||
+    differ(before.view, after.view) ||
+    differ(rowsIn(before), rowsIn(after))
+  )
 }
 
 /** The same for expectations about the same request. A request with `If-Match` differs from one without it. */
 function requestKey(expectation: Expectation): string {
-  const { method, path, object, column, when = [], becomes, body = '' } = expectation
-  const about = [method, path, objectText(object), columnText(column), when, becomes ?? '', body]
+  const { method, path, object, column, event = '', when = [], becomes, body = '' } = expectation
+  const about = [method, path, objectText(object), columnText(column), event, when, becomes ?? '', body]
   return JSON.stringify([...about, isUnconditional(expectation)])
 }
 

@@ -7,12 +7,15 @@ import {
   type Expectation,
   type Expected,
   failed,
+  HAPPENINGS,
+  type Happening,
   type MatrixColumn,
   type ObjectState,
   objectText,
   type ParsedWord,
   parsed,
   parseRows,
+  TOLD_WORDS,
   whenText,
 } from './expectation.ts'
 
@@ -99,6 +102,26 @@ export function parseExpected(text: string): ParsedWord<Expected | undefined> {
   })
 }
 
+/** In a row with an event: `200 nothing`, `200 changed`, `200 changed public`, or the status of a refusal. */
+export function parseTold(text: string): ParsedWord<Expected | undefined> {
+  if (text === '-' || text === '') return parseExpected(text)
+  const hint =
+    'write 200 appeared, 200 changed, 200 gone, 200 reset or 200 nothing, or the status of a refusal as in 403'
+  const { status, word, view } =
+    /^(?<status>[1-5]\d\d)(\s+(?<word>[A-Za-z]+)(\s+(?<view>[\w.-]+))?)?$/.exec(text)?.groups ?? {}
+  const told = TOLD_WORDS.find((one) => one === word?.toLowerCase())
+  if (status === undefined || (word !== undefined && !told))
+    return failed(`the cell \`${text}\` doesn't say what the caller is told`, hint)
+  if ((status === '200') !== (told !== undefined))
+    return failed(
+      told ? `an answer ${status} tells no events` : "the cell `200` doesn't say what the caller is told",
+      told ? `write ${status} alone` : hint,
+    )
+  if (view !== undefined && told !== 'appeared' && told !== 'changed')
+    return failed(`\`${told}\` shows no fields`, `write ${status} ${told} alone`)
+  return parsed({ status: Number(status), ...(told && { told }), ...(view === undefined ? {} : { view }) })
+}
+
 function parseUser(id: string): ParsedWord<MatrixColumn> {
   if (id !== '') return parsed({ kind: 'user', id })
   return failed('the column `user:` names nobody', 'write the id after it, as in user:alice')
@@ -117,6 +140,34 @@ interface WrittenRow {
   readonly methods: readonly Method[] | undefined
   readonly object: ObjectState | undefined
   readonly body: string | undefined
+  readonly event?: Happening | undefined
+}
+
+/** `created`, `changed` or `deleted`: what happens to the object; empty if nothing does. `becomes`: the cell's text. */
+export function parseEvent(
+  text: string,
+  { methods, object, body }: WrittenRow,
+  becomes: string,
+): ParsedWord<Happening | undefined> {
+  if (text === '') return parsed(undefined)
+  const event = HAPPENINGS.find((word) => word === text.toLowerCase())
+  if (!event) return failed(`\`${text}\` is not what can happen to an object`, 'write created, changed or deleted')
+  if (methods?.some((method) => method !== 'GET'))
+    return failed('only GET follows events', 'write GET in the column method, or empty the cell')
+  if (object && (object.kind === 'none') !== (event === 'created'))
+    return event === 'created'
+      ? failed('an object that is created had no relations before', 'write none in the column object')
+      : failed(`\`none\` can't be ${event}`, 'write the relations of the object before it, or created')
+  if (object?.kind === 'missing')
+    return failed(`a missing object can't be ${event}`, 'write the relations of an object')
+  const left = [becomes, body ?? ''].filter((one) => one !== '').length
+  if (event === 'created' && becomes === '')
+    return failed("the row doesn't say what is created", 'write its relations in the column becomes')
+  if (event === 'changed' && left === 0)
+    return failed("the row doesn't say what changes", 'write draft>placed in the column becomes, or a file in body')
+  if (event === 'deleted' && left > 0)
+    return failed('a deleted object becomes nothing', 'empty the columns becomes and body')
+  return parsed(event)
 }
 
 const WRITES: readonly string[] = ['POST', 'PUT', 'PATCH']
@@ -127,7 +178,7 @@ const WRITES: readonly string[] = ['POST', 'PUT', 'PATCH']
  */
 export function parseTransition(text: string, row: WrittenRow): ParsedWord<readonly string[] | undefined> {
   if (text === '' || !row.methods || !row.object) return parsed(undefined)
-  const unwritten = row.methods.find((method) => !WRITES.includes(method))
+  const unwritten = row.event ? undefined : row.methods.find((method) => !WRITES.includes(method))
   if (unwritten !== undefined) return failed(`${unwritten} leaves no object to describe`, 'empty the cell')
   if (row.object.kind === 'missing') return failed('a missing object becomes nothing', 'empty the cell')
   if (row.body !== undefined)
@@ -147,10 +198,12 @@ export function transitionText({ object, becomes }: Pick<Expectation, 'object' |
 }
 
 /** The object, what becomes of it, and the conditions that hold: `own becomes draft>placed when office`. */
-export function situationText(situation: Pick<Expectation, 'object' | 'when' | 'whenNot' | 'becomes'>): string {
+export function situationText(
+  situation: Pick<Expectation, 'object' | 'event' | 'when' | 'whenNot' | 'becomes'>,
+): string {
   const [becomes, when] = [transitionText(situation), whenText(situation)]
-  const parts = [becomes && `becomes ${becomes}`, when && `when ${when}`].filter((part) => part !== '')
-  return [objectText(situation.object), ...parts].join(' ')
+  const parts = [situation.event ?? '', becomes && `becomes ${becomes}`, when && `when ${when}`]
+  return [objectText(situation.object), ...parts.filter((part) => part !== '')].join(' ')
 }
 
 function parseCreated(text: string): ParsedWord<readonly string[]> {

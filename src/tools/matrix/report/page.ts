@@ -1,7 +1,8 @@
 /** A run as one page without a script: the matrices with a cell for each answer; a wrong cell leads to what was asked. */
 import { type Html, html } from '../../../present/html.ts'
 import { chooserHtml, keyHtml, type LegendEntry, type Meaning, type Page, proseHtml } from '../../../present/page.ts'
-import { columnText, type Expectation, expectedText, objectText } from '../read/expectation.ts'
+import { columnText, type Expectation, expectedText } from '../read/expectation.ts'
+import { situationText } from '../read/words.ts'
 import {
   type Cause,
   causesOf,
@@ -161,12 +162,12 @@ ${rows}</tbody>
 function rowHtml(row: readonly CellResult[], columns: readonly string[]): Html {
   const [first] = row
   if (!first) return html``
-  const { method, path, object, body, note } = first.expectation
+  const { method, path, body, note } = first.expectation
   const more = [body?.replace(/^.*[\\/]/, ''), note].filter(Boolean).join(', ')
   const cells = columns.map((name) => cellHtml(row.find(({ expectation }) => columnText(expectation.column) === name)))
   const further = more !== '' && html` <span class="quiet">${more}</span>`
   const head = html`<th scope="row"><code>${method} ${path}</code>${further}</th>`
-  const about = html`<td class="line">${first.place.line}</td>${head}<td class="object">${objectText(object)}</td>`
+  const about = html`<td class="line">${first.place.line}</td>${head}<td class="object">${situationText(first.expectation)}</td>`
   return html`<tr class="row">${about}${cells}</tr>\n`
 }
 

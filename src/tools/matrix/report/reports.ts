@@ -155,12 +155,13 @@ function resultJson({ milliseconds, expectation, exchanges, predicted: _, ...tol
 }
 
 export function cellJson(expectation: NonNullable<Result['expectation']>) {
-  const { method, path, object, column, when, whenNot, becomes, body, note, expected } = expectation
+  const { method, path, object, column, event, when, whenNot, becomes, body, note, expected } = expectation
   return {
     method,
     path,
     object: objectText(object),
     column: columnText(column),
+    ...(event ? { event } : {}),
     ...((when ?? whenNot) ? { when: whenText(expectation) } : {}),
     ...(becomes ? { becomes: transitionText(expectation) } : {}),
     ...(body === undefined ? {} : { body }),

@@ -32,6 +32,7 @@ export function bind(suite: Suite, expectation: Expectation): Binding {
   const body = bodyOf(suite, expectation)
   const why =
     unknownRole(suite, expectation) ??
+    unfitEvent(route, expectation) ??
     unfitObject(suite, route, expectation) ??
     unfitList(suite, route, expectation) ??
     unknownRelation(suite, resource, expectation) ??
@@ -59,11 +60,20 @@ function unknownRole({ policy }: Suite, { column }: Expectation): string | undef
   return `roles.yaml declares no role \`${role}\`: ${oneOfNames(role, policy.roles.keys())}`
 }
 
+function unfitEvent({ path, events }: Route, { event, object }: Expectation): string | undefined {
+  if (event && !events)
+    return `\`${path}\` is no stream of events: empty the cell in the column event, or write the path of one`
+  if (!event && events && object.kind !== 'none')
+    return `\`${path}\` names no object: say in the column event what happens to the object, or write \`none\``
+  return undefined
+}
+
 function unfitObject(
   { policy }: Suite,
   { kind, path, resource, command }: Route,
-  { object, method, becomes }: Expectation,
+  { object, method, becomes, event }: Expectation,
 ): string | undefined {
+  if (event) return undefined
   if (command && becomes)
     return `\`${command.name}\` decides what the object becomes: empty the cell in the column becomes`
   if (kind === 'collection' && object.kind !== 'none') {

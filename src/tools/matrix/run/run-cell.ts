@@ -18,6 +18,7 @@ import { CannotSetUp, type TargetPool, type TestTarget } from '../target/test-ta
 import { askOn } from './ask.ts'
 import { type BoundExpectation, bind } from './bind.ts'
 import { exchangeOf, impossible, type TrialResult } from './result.ts'
+import { tryEvent } from './run-event.ts'
 import { tryOnTarget } from './run-trials.ts'
 import { type CellSetup, setUpCell } from './set-up.ts'
 import { explainCommand, rulesBehind } from './why-wrong.ts'
@@ -30,16 +31,17 @@ export async function runCell(
 ): Promise<TrialResult> {
   const binding = bind(suite, expectation)
   if (binding.kind === 'unusable') return impossible(binding.why)
-  return tryOnTarget(pool, expectation, (target) => tryBound(suite, target, binding.bound))
+  const tryIt = expectation.event ? tryEvent : tryBound
+  return tryOnTarget(pool, expectation, (target) => tryIt(suite, target, binding.bound))
 }
 
 /** One line that identifies the cell. */
 export function titleOf(expectation: Expectation): string {
-  const { method, path, object, column, body, note, expected } = expectation
+  const { method, path, object, event, column, body, note, expected } = expectation
   const change = transitionText(expectation)
   const becomes = change === '' ? '' : `becomes ${change}`
   const file = body?.replace(/^.*[\\/]/, '')
-  const about = [objectText(object), becomes, whenText(expectation), file, note].filter(Boolean).join(', ')
+  const about = [objectText(object), event, becomes, whenText(expectation), file, note].filter(Boolean).join(', ')
   return `${method} ${path} (${about}) as ${columnText(column)} is ${expectedText(expected)}`
 }
 

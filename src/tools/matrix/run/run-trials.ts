@@ -11,6 +11,8 @@ export interface Trial<A> {
   readonly about: A
   /** Lists run first: they are short while the store is nearly empty. */
   readonly first?: boolean
+  /** Runs last, while no other trial runs: what others write can be an event. */
+  readonly alone?: boolean
   /** Rejects only for a bug in this program; a trial that isn't possible is a result. */
   carryOut(pool: TargetPool): Promise<TrialResult>
 }
@@ -39,10 +41,11 @@ export async function runTrials<A>(
   const pool = await openTargets(suite)
   started(trials.length)
   const results = new Map<Trial<A>, A & Timed>()
-  const queue = [...trials.filter(({ first }) => first), ...trials.filter(({ first }) => !first)].values()
+  const together = trials.filter(({ alone }) => !alone)
+  const queue = [...together.filter(({ first }) => first), ...together.filter(({ first }) => !first)].values()
   let stopped = false
-  const work = async () => {
-    for (const trial of queue) {
+  const work = async (some: Iterable<Trial<A>>) => {
+    for (const trial of some) {
       if (stopped || signal?.aborted) return
       const since = performance.now()
       const tried = await trial.carryOut(pool)
@@ -53,7 +56,8 @@ export async function runTrials<A>(
     }
   }
   try {
-    await Promise.all(Array.from({ length: options.parallel ?? pool.parallel }, work))
+    await Promise.all(Array.from({ length: options.parallel ?? pool.parallel }, () => work(queue)))
+    await work(trials.filter(({ alone }) => alone))
   } catch (error) {
     await pool.close()
     throw error

@@ -7,6 +7,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { comparedFields, holdsForOwnRecord } from '../../../decide/relations/all-kinds.ts'
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
+import { namesObject } from '../fixture/followed-fixture.ts'
 import { objectFixture } from '../fixture/object-fixture.ts'
 import { createdFixture, resultFixture } from '../fixture/related-fixture.ts'
 import { lackingValue, withUniqueValues } from '../fixture/samples.ts'
@@ -123,7 +124,7 @@ function bodyOf(suite: Suite, { expectation, route, resource, body }: BoundExpec
   return smallestBody(suite, { policy: suite.policy, resource })
 }
 
-interface SetUpInput {
+export interface SetUpInput {
   readonly bound: BoundExpectation
   readonly caller: NamedCaller | undefined
   /** The object whose id is the caller's. */
@@ -134,14 +135,14 @@ interface SetUpInput {
   readonly relations: ReadonlySet<string>
 }
 
-interface MadeObject {
+export interface MadeObject {
   readonly object: Representation
   /** The objects that its relations rest on. */
   readonly others: readonly PlacedObject[]
 }
 
 /** Throws CannotSetUp. */
-async function makeObject(suite: Suite, target: TestTarget, wanted: SetUpInput): Promise<MadeObject> {
+export async function makeObject(suite: Suite, target: TestTarget, wanted: SetUpInput): Promise<MadeObject> {
   const { caller, record, relations, bound } = wanted
   const now = target.now()
   if (record && isAsWanted(suite, wanted, { object: record, others: [] }, now)) return { object: record, others: [] }
@@ -178,7 +179,7 @@ async function place(
 }
 
 /** Another object: made as its owner, with new values in unique fields. */
-function toPlace({ policy, resources }: Suite, { resource: name, object }: PlacedObject): ObjectToPlace {
+export function toPlace({ policy, resources }: Suite, { resource: name, object }: PlacedObject): ObjectToPlace {
   const resource = resources.byName.get(name)
   const ownership = policy.ownership.get(name)
   if (!resource) return { resource: name, object, owner: undefined }
@@ -192,7 +193,7 @@ function toPlace({ policy, resources }: Suite, { resource: name, object }: Place
 }
 
 /** Undefined if only the caller's own record can have these relations. */
-function fixtureFor(suite: Suite, wanted: SetUpInput, somebody: string, now: number): ObjectFound | undefined {
+export function fixtureFor(suite: Suite, wanted: SetUpInput, somebody: string, now: number): ObjectFound | undefined {
   const { policy, samples, resources } = suite
   const { bound, caller, relations, known } = wanted
   const { resource } = bound
@@ -209,7 +210,7 @@ function fixtureFor(suite: Suite, wanted: SetUpInput, somebody: string, now: num
   return { ...found, object: withUniqueValues(resource, found.object, kept) }
 }
 
-function isAsWanted(
+export function isAsWanted(
   { policy }: Suite,
   { bound, caller, relations, known }: SetUpInput,
   { object, others }: MadeObject,
@@ -239,7 +240,7 @@ interface Placing {
 }
 
 /** Throws CannotSetUp. */
-async function placeObjects(target: TestTarget, objects: readonly ObjectToPlace[]): Promise<Placing> {
+export async function placeObjects(target: TestTarget, objects: readonly ObjectToPlace[]): Promise<Placing> {
   if (objects.length > MOST)
     throw new CannotSetUp(`the cell needs more than ${MOST} objects, which the run doesn't make`)
   const ids = new Map<string, string>()
@@ -255,7 +256,7 @@ async function placeObjects(target: TestTarget, objects: readonly ObjectToPlace[
 }
 
 /** The same object, which names the objects by the ids that they got. */
-function withNewIds(object: Representation, ids: NewIds): Representation {
+export function withNewIds(object: Representation, ids: NewIds): Representation {
   const renamed = (value: Json): Json => {
     if (typeof value === 'string') return ids.get(value) ?? value
     return Array.isArray(value) ? value.map(renamed) : value
@@ -270,15 +271,13 @@ function namedFirst(objects: readonly ObjectToPlace[]): readonly ObjectToPlace[]
   const ordered: ObjectToPlace[] = []
   let left = [...objects]
   while (left.length > 0) {
-    const next = left.find((one) => !left.some((other) => other !== one && names(one.object, other.object))) ?? left[0]
+    const next =
+      left.find((one) => !left.some((other) => other !== one && namesObject(one.object, String(other.object.id)))) ??
+      left[0]
     if (next) ordered.push(next)
     left = left.filter((one) => one !== next)
   }
   return ordered
-}
-
-function names(object: Representation, other: Representation): boolean {
-  return Object.entries(object).some(([field, value]) => field !== 'id' && [value].flat().includes(other.id ?? null))
 }
 
 interface Before {
@@ -295,7 +294,7 @@ interface MadeResult {
 }
 
 /** `becomes`: all relations of the result. Throws CannotSetUp. */
-async function makeResult(
+export async function makeResult(
   suite: Suite,
   target: TestTarget,
   bound: BoundExpectation,
@@ -303,7 +302,8 @@ async function makeResult(
 ): Promise<MadeResult> {
   const common = relatingIn(suite, bound, target.now())
   if (!common) throw new CannotSetUp(`${bound.resource.name} has no objects`)
-  const { object, method } = bound.expectation
+  const { object, event } = bound.expectation
+  const method = event ? 'PATCH' : bound.expectation.method
   const [somebody = uuidv7()] = target.strangers(caller)
   const asked = { ...common, callerId: caller?.id, somebody, own: bound.route.kind === 'caller' }
   const after = new Set(becomes)

@@ -37,10 +37,11 @@ function isOneOf(words: readonly string[], column: MatrixColumn): boolean {
 }
 
 function cellTrial(suite: Suite, expectation: Expectation): Trial<CellOrCase> {
-  const { object, method, place } = expectation
+  const { object, event, method, place } = expectation
   return {
     about: { kind: 'cell', title: titleOf(expectation), place, expectation },
     first: object.kind === 'none' && method === 'GET',
+    alone: event !== undefined,
     carryOut: (pool) => runCell(suite, pool, expectation),
   }
 }

@@ -179,8 +179,8 @@ function relationWords({ object, becomes }: Expectation): readonly string[] {
 }
 
 /** The command assumes a change of one field alone; for others it explains the object before the write. */
-function changeWords({ object, becomes }: Expectation, relations: readonly Relation[]): readonly string[] {
-  if (!becomes || object.kind === 'none' || object.kind === 'missing') return []
+function changeWords({ object, event, becomes }: Expectation, relations: readonly Relation[]): readonly string[] {
+  if (event || !becomes || object.kind === 'none' || object.kind === 'missing') return []
   const before = object.kind === 'relations' ? object.names : []
   const leaves = relations.filter((relation) => leavesOf(relation)[0] === relation)
   const changed = leaves.filter(({ name }) => before.includes(name) !== becomes.includes(name))

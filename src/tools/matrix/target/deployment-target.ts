@@ -2,9 +2,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Representation, Resource, Resources, Route } from '../../../resources/resource.ts'
 import { withParameter } from '../../../resources/routing/path-parameter.ts'
+import { changesOf } from '../fixture/related-fixture.ts'
 import { columnText, type KnownColumn, knownIn } from '../read/expectation.ts'
+import { follow } from './follow.ts'
 import { askPatiently, type HttpAnswer, idsIn, NoAnswer, type Patience } from './http.ts'
-import { CannotSetUp, type TestCaller, type TestSignIn, type TestTarget } from './test-target.ts'
+import { CannotSetUp, type NewObject, type TestCaller, type TestSignIn, type TestTarget } from './test-target.ts'
 import { signedInLike, type TokenSource } from './token-source.ts'
 
 export interface DeploymentOptions extends Deployment {
@@ -35,6 +37,9 @@ export function createDeploymentTarget(options: DeploymentOptions): {
         : knownCaller({ ...options, tokens }, column, resource)
     },
     put: ({ resource, object }, owner) => put(resource, object, owner),
+    change: (object, after) => change(options, traces, object, after),
+    remove: (object) => removeNow(options, traces, object),
+    follow,
     ask: (request, wanted) => askPatiently(request, options.patience, wanted),
     async note(resource, answer, token) {
       const id = answer.status === 201 ? idsIn(answer)[0] : undefined
@@ -86,6 +91,41 @@ async function knownCaller(options: DeploymentOptions, column: KnownColumn, reso
     throw new CannotSetUp(`the set-up role can't read the record ${caller.id} of ${resource}: ${answerText(answer)}`)
   }
   return { caller, object: answer.json as Representation, made: false }
+}
+
+/** With the tokens that may remove what the run made. */
+async function change(
+  options: DeploymentOptions,
+  traces: readonly Trace[],
+  { resource, object }: NewObject,
+  after: Representation,
+): Promise<void> {
+  const path = options.resources.byName.get(resource)?.canonicalItemPath
+  const url = `${options.url}${path?.replace('{id}', () => encodeURIComponent(String(object.id)))}`
+  const body = changesOf(object, after)
+  const headers = { 'if-match': '*', 'content-type': 'application/merge-patch+json' }
+  let last = 'it made no such object'
+  for (const token of traceOf(traces, resource, object)?.tokens ?? []) {
+    const answer = await askPatiently({ method: 'PATCH', url, token, body, headers }, options.patience)
+    if (answer.status < 300) return
+    last = answerText(answer)
+  }
+  throw new CannotSetUp(`the set-up role \`${options.setupRole}\` could not change an object of ${resource}: ${last}`)
+}
+
+async function removeNow(
+  options: DeploymentOptions,
+  traces: readonly Trace[],
+  { resource, object }: NewObject,
+): Promise<void> {
+  const trace = traceOf(traces, resource, object)
+  const why = trace ? await remove(options, trace) : 'it made no such object'
+  if (why !== undefined)
+    throw new CannotSetUp(`the set-up role \`${options.setupRole}\` could not delete an object of ${resource}: ${why}`)
+}
+
+function traceOf(traces: readonly Trace[], resource: string, { id }: Representation): Trace | undefined {
+  return traces.find((trace) => trace.resource === resource && trace.id === id)
 }
 
 interface Creation {

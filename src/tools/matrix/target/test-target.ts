@@ -41,6 +41,17 @@ export interface NewObject {
   readonly object: Representation
 }
 
+export interface HeardEvent {
+  readonly kind: string
+  readonly data: Representation
+}
+
+export interface FollowedEvents {
+  /** The next event; undefined when the time is over, or the stream has ended. */
+  next(): Promise<HeardEvent | undefined>
+  end(): void
+}
+
 export interface TestTarget {
   /** Without a slash at the end. */
   readonly url: string
@@ -64,6 +75,12 @@ export interface TestTarget {
    * CannotSetUp.
    */
   put(wanted: NewObject, owner: string | undefined): Promise<Representation>
+  /** Changes the object to `after`, by the path of `put`. Throws CannotSetUp. */
+  change(object: NewObject, after: Representation): Promise<void>
+  /** Deletes the object, by the path of `put`. Throws CannotSetUp. */
+  remove(object: NewObject): Promise<void>
+  /** Follows a stream of events. Throws NoAnswer, and CannotSetUp if the answer isn't a stream. */
+  follow(request: HttpRequest): Promise<FollowedEvents>
   /** Sends the request. Doesn't retry after an answer with the status `wanted`. Throws NoAnswer. */
   ask(request: HttpRequest, wanted?: number): Promise<HttpAnswer>
   /** Remembers what a request of the run created, for the clean-up. */

@@ -30,6 +30,7 @@ import { UniqueTaken } from '../../../store/errors.ts'
 import { isValidIn } from '../fixture/samples.ts'
 import type { Folders, Suite } from '../predict/suite.ts'
 import { type Expectation, type KnownColumn, knownIn } from '../read/expectation.ts'
+import { follow } from './follow.ts'
 import { ask } from './http.ts'
 import { rulesOfRun, trialFacts } from './request-facts.ts'
 import {
@@ -118,7 +119,7 @@ function needsOwnServer({ policy, resources }: Suite, expectation: Expectation):
 /** A server on a temporary data folder, without rate limits. */
 interface TrialServer {
   readonly url: string
-  readonly seeding: Pick<Seeding, 'insert'>
+  readonly seeding: Pick<Seeding, 'insert' | 'replace' | 'remove'>
   /** A token that this server accepts, or an API key. */
   token(subject: string, roles: readonly string[], signIn?: TestSignIn): Promise<string>
   stop(): Promise<void>
@@ -179,6 +180,14 @@ function trialTarget(
       await insert(seeding, wanted)
       return wanted.object
     },
+    async change({ resource, object: { id } }, after) {
+      await seeding.replace(resource, {
+        ...stored({ resource, object: { ...after, ...(id !== undefined && { id }) } }),
+        version: 1,
+      })
+    },
+    remove: ({ resource, object }) => seeding.remove(resource, { id: String(object.id), version: 1 }),
+    follow: (request) => follow({ ...request, headers: { ...request.headers, ...forwarded } }),
     ask: (request) => ask({ ...request, headers: { ...request.headers, ...forwarded } }),
     note: async () => {},
   }
