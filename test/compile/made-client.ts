@@ -95,6 +95,28 @@ export async function placeAnOrder(url: string, token: string): Promise<unknown>
   return [placed.status, placed.note, late?.code]
 }
 
+/** A command that creates a note, on a way that loses its answer, with an old tag, and twice with one key. */
+export async function announceAnOrder(url: string, lossyUrl: string, token: string): Promise<unknown> {
+  const api = connectReferring({ url, token })
+  const order = await api.orders.create({ currency: 'EUR', items: [{ sku: 'A1', quantity: 1, unitPrice: 100 }] })
+  const announced = await connectReferring({ url: lossyUrl, token }).orders.announce(order, { note: 'lost' })
+  const changed = await api.orders.update(announced, { note: 'later' })
+  const late = await problemOf(api.orders.announce(announced, { note: 'never' }))
+  const key = { idempotencyKey: 'announced-once' }
+  const first = await api.orders.announce(changed, { note: 'once' }, key)
+  const second = await api.orders.announce(changed, { note: 'once' }, key)
+  const other = await problemOf(api.orders.announce(changed, { note: 'another' }, key))
+  const unmatched = await api.orders.announce(changed, { note: 'forced' }, { ifMatch: '*' })
+  const notes: (string | undefined)[] = []
+  for await (const { body } of api.notes.list()) notes.push(body)
+  return {
+    answers: [announced.id === order.id, announced.note, first.note, second.updatedAt === first.updatedAt],
+    refused: [late?.code, other?.code],
+    forced: unmatched.note,
+    notes: notes.toSorted(),
+  }
+}
+
 export async function problemOf(work: Promise<unknown>): Promise<ApiProblem | undefined> {
   try {
     await work
@@ -126,4 +148,12 @@ export async function mistakes(api: Client): Promise<void> {
   const problem = await problemOf(api.notes.get('1'))
   if (problem?.code === 'no-such-code') return // error: no code of the server
   connect({ url: '', tokn: '' }) // error: no such option
+}
+
+export async function mistakesInCommands(api: ReturnType<typeof connectReferring>): Promise<void> {
+  for await (const row of api.orders.list()) void api.orders.announce(row, {}) // error: a row has no tag
+  void api.orders.announce('1', { colour: 'red' }) // error: no such input
+  void api.orders.announce('1', {}, { after: '1' }) // error: no such option
+  void (await api.orders.announce('1', {})).notes // error: the answer is the order
+  void api.notes.announce('1', {}) // error: a command of orders
 }

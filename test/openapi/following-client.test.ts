@@ -27,7 +27,7 @@ describe('a made client of events and histories', () => {
     await made()
   })
 
-  it('compiles, and refuses what streams and histories have not', async () => {
+  it('compiles with nothing unused, and refuses what streams and histories have not', async () => {
     expect(expectedLines(CALLS)).to.have.length(14)
     expect(await errorLines(CALLS)).to.deep.equal(expectedLines(CALLS))
   })

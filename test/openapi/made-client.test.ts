@@ -27,6 +27,22 @@ async function placeOrder(): Promise<string> {
   return /^```json\n(\{.*?)^```/ms.exec(page)?.[1] ?? ''
 }
 
+/** It may be run again, so that a repeat gets past the rules. */
+const ANNOUNCE = {
+  resource: 'orders',
+  path: '/api/orders/{id}/announce',
+  action: 'announce',
+  grants: 'steps',
+  input: { type: 'object', properties: { note: { type: 'string', maxLength: 50 } }, additionalProperties: false },
+  set: { note: { input: 'note' } },
+  create: [
+    {
+      resource: 'notes',
+      set: { ownerId: { object: 'customerId' }, title: { value: 'Announced' }, body: { input: 'note' } },
+    },
+  ],
+}
+
 // biome-ignore lint/suspicious/noExplicitAny: its types are there only when this test has made the clients
 type Calls = any
 
@@ -36,9 +52,14 @@ describe('a client that `sallyport client` made', () => {
   let alice: string
 
   before(async () => {
-    const rule = 'p, member, orders, place, owner+draft>placed, *, allow'
+    const rule = `p, member, orders, place, owner+draft>placed, *, allow
+p, member, orders, announce, owner, *, allow`
     const policy = withRules(BATCHING['policies/policy.csv'], rule)
-    const commands = { 'policies/policy.csv': policy, 'schemas/commands/place-order.json': await placeOrder() }
+    const commands = {
+      'policies/policy.csv': policy,
+      'schemas/commands/place-order.json': await placeOrder(),
+      'schemas/commands/announce.json': JSON.stringify(ANNOUNCE),
+    }
     server = await startTestServer({ demo: true, files: { ...BATCHING, ...commands } })
     alice = await server.token('alice', 'member')
     const referring = ['--policies', join(server.folder, 'policies'), '--schemas', join(server.folder, 'schemas')]
@@ -57,7 +78,7 @@ describe('a client that `sallyport client` made', () => {
   const connect = (url = server.url, token: string | (() => Promise<string>) = alice) => calls.connect({ url, token })
 
   it('compiles, and refuses what the API has not', async () => {
-    expect(expectedLines(CALLS)).to.have.length(16)
+    expect(expectedLines(CALLS)).to.have.length(21)
     expect(await errorLines(CALLS)).to.deep.equal(expectedLines(CALLS))
   })
 
@@ -121,6 +142,22 @@ describe('a client that `sallyport client` made', () => {
   it('runs commands by their names, on an object or its id', async () => {
     const token = await server.token('erin', 'member')
     expect(await calls.placeAnOrder(server.url, token)).to.deep.equal(['placed', 'soon', 'forbidden'])
+  })
+
+  it('runs a command once when its answer is lost, compares its object, and makes what it creates once', async () => {
+    const token = await server.token('frank', 'member')
+    const lossy = await losesFirstAnswers(server.url)
+    try {
+      expect(await calls.announceAnOrder(server.url, lossy.url, token)).to.deep.equal({
+        answers: [true, 'lost', 'once', true],
+        refused: ['precondition-failed', 'idempotency-key-reused'],
+        forced: 'forced',
+        notes: ['forced', 'lost', 'once'],
+      })
+      expect(lossy.lost()).to.deep.equal(['POST 200'])
+    } finally {
+      await lossy.stop()
+    }
   })
 
   it('makes one object, and changes nothing twice, when answers are lost', async () => {
@@ -271,6 +308,31 @@ describe('the names of a client', () => {
       ['apiV1OrderItems', ['list /api/v1/order-items', 'object /api/v1/order-items/{id}'], []],
     ])
     expect(leftOut).to.deep.equal(['/order-items/{id}'])
+  })
+
+  it('of events are those of the path before, and of a history that of its object', () => {
+    const streamed = { responses: { '200': { content: { 'text/event-stream': { schema: {} } } } } }
+    const past = { parameters: ['limit', 'cursor', 'at'].map((name) => ({ name, in: 'query' })) }
+    const counted = { parameters: ['cursor', 'count', 'at'].map((name) => ({ name, in: 'query' })) }
+    const { shown, leftOut } = named(
+      ['/api/orders', 'orders', list],
+      ['/api/orders/{id}', 'orders'],
+      ['/api/orders/events', 'orders', streamed],
+      ['/api/orders/{id}/history', 'orders', past],
+      ['/api/orders/list', 'orders', streamed],
+      ['/order-events', 'orders', streamed],
+      ['/projects/{projectId}/visits', 'visits', counted],
+    )
+    expect(shown).to.deep.equal([
+      [
+        'orders',
+        ['list /api/orders', 'object /api/orders/{id}'],
+        ['events: events /api/orders/events', 'history: history /api/orders/{id}/history'],
+      ],
+      ['root', [], ['orderEvents: events /order-events']],
+      ['projects', [], ['visits: list /projects/{projectId}/visits']],
+    ])
+    expect(leftOut).to.deep.equal(['/api/orders/list'])
   })
 
   it('lead from a parent to its collection, and from an object to its parts, also where nothing else is there', () => {
