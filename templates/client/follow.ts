@@ -18,7 +18,7 @@ const KINDS: ReadonlySet<string> = new Set(['appeared', 'changed', 'gone', 'rese
 const EVENT_STREAM = /^text\/event-stream\s*(?:;|$)/i
 
 /** In seconds: `longest` unless the server wants more. */
-const PAUSES = { first: 0.5, longest: 15, leastWanted: 0.1, mostWanted: 600 }
+const PAUSES = { first: 0.5, longest: 15, leastWanted: 0.1, mostWanted: 300 }
 
 /** In seconds: a connection that was open for so long was not in vain. */
 const LASTING = 10

@@ -173,6 +173,26 @@ describe('a made client of events', () => {
     expect(lastIds(asked)).to.deep.equal(['', '1'])
   })
 
+  it('waits ten minutes at most, whatever `retry` says', async () => {
+    const { setTimeout: real } = globalThis
+    const waits: number[] = []
+    // Long waits are short here.
+    globalThis.setTimeout = ((work: () => void, milliseconds: number) => {
+      if (milliseconds > 60_000) waits.push(milliseconds)
+      return real(work, milliseconds > 60_000 ? 1 : milliseconds)
+    }) as typeof setTimeout
+    try {
+      const { api } = await serves((response) =>
+        response.writeHead(200, HEAD).end(`retry: ${'9'.repeat(400)}\n${GONE('1')}`),
+      )
+      expect((await first(3, api().parcels.events())).ids).to.have.length(3)
+      expect(waits).to.have.length(2)
+      for (const wait of waits) expect(wait).to.be.within(300_000, 600_000)
+    } finally {
+      globalThis.setTimeout = real
+    }
+  })
+
   it('takes a connection for lost when nothing comes, before the answer and after it', async () => {
     const silent = () => undefined
     const { api, asked } = await serves(says(`retry: 100\n${GONE('1')}`), silent, says(GONE('2')))
