@@ -9,7 +9,6 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { makeFolder } from '../../src/base/files/make-folder.ts'
-import { groupsOf } from '../../src/tools/client/client-groups.ts'
 import { BATCHING } from '../batch/batch-world.ts'
 import { ROOT, sallyport } from '../command.ts'
 import { errorLines, expectedLines } from '../compile-errors.ts'
@@ -209,6 +208,45 @@ p, member, orders, announce, owner, *, allow`
     }
   })
 
+  it('asks once for another token for one that is refused, and for no other reason', async () => {
+    let code = 'token-expired'
+    const sent: unknown[] = []
+    const refusing = await listening(
+      createServer((asked, answer) => {
+        sent.push(asked.headers.authorization)
+        const problem = { status: 401, code, detail: 'no', instance: 'urn:uuid:1', title: 't', type: 'about:blank' }
+        answer.writeHead(401, { 'Content-Type': 'application/problem+json' }).end(JSON.stringify(problem))
+      }),
+    )
+    let count = 0
+    const token = async (refused?: string) => `${refused ?? 't'}${refused ? ++count : ''}`
+    const ask = async (options: object) => {
+      sent.length = 0
+      const problem = await calls.problemOf(
+        calls.connect({ url: refusing.url, ...options }).notes.create({ title: 't' }),
+      )
+      return [problem?.code, problem?.attempts, ...sent]
+    }
+    try {
+      expect(await ask({ token })).to.deep.equal(['token-expired', 2, 'Bearer t', 'Bearer t1'])
+      expect(await ask({ token, attempts: 1 })).to.deep.equal(['token-expired', 2, 'Bearer t', 'Bearer t2'])
+      expect(await ask({ token: 't' })).to.deep.equal(['token-expired', 1, 'Bearer t'])
+      expect(await ask({ token: () => 't' })).to.deep.equal(['token-expired', 1, 'Bearer t'])
+      for (code of ['step-up-required', 'credentials-missing'])
+        expect(await ask({ token })).to.deep.equal([code, 1, 'Bearer t'])
+      code = 'token-invalid'
+      const failures = ['first', 'second']
+      const failing = (refused?: string) => {
+        if (refused !== undefined) throw new Error(failures.shift())
+        return 't'
+      }
+      const { notes } = calls.connect({ url: refusing.url, token: failing })
+      for (const failure of ['first', 'second']) expect(await rejection(notes.get('1'))).to.equal(`Error: ${failure}`)
+    } finally {
+      await refusing.stop()
+    }
+  })
+
   it('ends when its signal says so, takes no path for an id, and shows no token', async () => {
     const busy = await answersAfter(9)
     try {
@@ -278,79 +316,6 @@ describe('`sallyport client`', () => {
     const { code, stderr } = await client('without.ts')
     expect([code, stderr.trim().split('\n').length]).to.deep.equal([2, 1])
     expect(stderr).to.include('run `npm install --save-dev openapi-typescript@7 typescript@5`')
-  })
-})
-
-describe('the names of a client', () => {
-  const list = { parameters: [{ name: 'cursor', in: 'query' }] }
-  const named = (...paths: readonly (readonly [path: string, tag: string, more?: object])[]) => {
-    const operations = paths.map(([path, tag, more]) => [path, { get: { tags: [tag], responses: {}, ...more } }])
-    const { groups, leftOut } = groupsOf({ paths: Object.fromEntries(operations) })
-    const shown = [...groups].map(([name, { routes, parts }]) => [
-      name,
-      routes.map(({ path, kind }) => `${kind} ${path}`),
-      [...parts].map(([part, { path, kind }]) => `${part}: ${kind} ${path}`),
-    ])
-    return { shown, leftOut }
-  }
-
-  it('are those of the resources, for the path that has no end and the most', () => {
-    const old = { deprecated: true }
-    const { shown, leftOut } = named(
-      ['/api/v1/order-items', 'order-items', { ...list, ...old }],
-      ['/api/v1/order-items/{id}', 'order-items', old],
-      ['/order-items/{id}', 'order-items'],
-      ['/api/v2/order-items', 'order-items', list],
-      ['/api/v2/order-items/{id}', 'order-items'],
-    )
-    expect(shown).to.deep.equal([
-      ['orderItems', ['list /api/v2/order-items', 'object /api/v2/order-items/{id}'], []],
-      ['apiV1OrderItems', ['list /api/v1/order-items', 'object /api/v1/order-items/{id}'], []],
-    ])
-    expect(leftOut).to.deep.equal(['/order-items/{id}'])
-  })
-
-  it('of events are those of the path before, and of a history that of its object', () => {
-    const streamed = { responses: { '200': { content: { 'text/event-stream': { schema: {} } } } } }
-    const past = { parameters: ['limit', 'cursor', 'at'].map((name) => ({ name, in: 'query' })) }
-    const counted = { parameters: ['cursor', 'count', 'at'].map((name) => ({ name, in: 'query' })) }
-    const { shown, leftOut } = named(
-      ['/api/orders', 'orders', list],
-      ['/api/orders/{id}', 'orders'],
-      ['/api/orders/events', 'orders', streamed],
-      ['/api/orders/{id}/history', 'orders', past],
-      ['/api/orders/list', 'orders', streamed],
-      ['/order-events', 'orders', streamed],
-      ['/projects/{projectId}/visits', 'visits', counted],
-    )
-    expect(shown).to.deep.equal([
-      [
-        'orders',
-        ['list /api/orders', 'object /api/orders/{id}'],
-        ['events: events /api/orders/events', 'history: history /api/orders/{id}/history'],
-      ],
-      ['root', [], ['orderEvents: events /order-events']],
-      ['projects', [], ['visits: list /projects/{projectId}/visits']],
-    ])
-    expect(leftOut).to.deep.equal(['/api/orders/list'])
-  })
-
-  it('lead from a parent to its collection, and from an object to its parts, also where nothing else is there', () => {
-    const { shown, leftOut } = named(
-      ['/projects/{id}', 'projects'],
-      ['/projects/{projectId}/tasks', 'tasks', list],
-      ['/projects/{id}/list', 'projects'],
-      ['/old/{projectId}/tasks', 'tasks', list],
-      ['/{projectId}/tasks', 'tasks', list],
-      ['/me', 'people'],
-    )
-    expect(shown).to.deep.equal([
-      ['projects', ['object /projects/{id}'], ['tasks: list /projects/{projectId}/tasks']],
-      ['people', ['single /me'], []],
-      ['old', [], ['tasks: list /old/{projectId}/tasks']],
-      ['root', [], ['tasks: list /{projectId}/tasks']],
-    ])
-    expect(leftOut).to.deep.equal(['/projects/{id}/list'])
   })
 })
 
