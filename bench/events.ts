@@ -1,25 +1,31 @@
 /**
  * Streams of events on one instance: `node bench/events.ts [--streams 10000] [--changes 100] [--seconds 20]`. Prints how
- * long after the answer to a write its event reached the clients. The server is a process of its own. Each caller has 100
- * streams and sees its own parcels; with `--all`, everybody sees every parcel.
+ * long after the beginning of a write its event reached the clients, and the processor time of the server. The server is a
+ * process of its own. Each caller has 100 streams and sees its own parcels; with `--each 1`, each stream is of another
+ * caller with another token; with `--all`, everybody sees every parcel. DATABASE_URL: PostgreSQL.
  */
-import { fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { EVENTS_WORLD } from '../test/events/events-world.ts'
 import { startTestServer } from '../test/server.ts'
-
-const EACH = 100
+import { withDatabase } from './fixture/environment.ts'
 
 const { values } = parseArgs({
   options: {
     streams: { type: 'string', default: '10000' },
     changes: { type: 'string', default: '100' },
     seconds: { type: 'string', default: '20' },
+    each: { type: 'string', default: '100' },
     all: { type: 'boolean', default: false },
   },
 })
+
+const EACH = Number(values.each)
+/** Connections that are opened together. */
+const TOGETHER = 100
 
 interface Opened {
   readonly url: string
@@ -31,10 +37,14 @@ if (process.send) await serve(Number(values.streams) / EACH)
 else await measure()
 
 async function serve(callers: number): Promise<void> {
-  const server = await startTestServer({ files: EVENTS_WORLD, writer: 'thread', uncheckedBecause: 'it measures' })
+  const { DATABASE_URL: url } = process.env
+  const env = url ? withDatabase(url) : {}
+  const server = await startTestServer({ env, files: EVENTS_WORLD, writer: 'thread', uncheckedBecause: 'it measures' })
   const role = values.all ? 'support' : 'member'
   const tokens = await Promise.all(Array.from({ length: callers }, (_, i) => server.token(`caller${i}`, role)))
   process.send?.({ url: server.url, tokens, admin: await server.token('ada', 'admin') } satisfies Opened)
+  // Whoever asks gets the processor time so far.
+  process.on('message', () => process.send?.(process.cpuUsage()))
   process.once('disconnect', () => process.exit())
 }
 
@@ -44,29 +54,47 @@ async function measure(): Promise<void> {
   const written = new Map<string, number>()
   const late: number[] = []
   const sockets: Socket[] = []
-  for (const token of tokens) {
-    await Promise.all(Array.from({ length: EACH }, () => open(url, token, sockets, (id) => note(id, written, late))))
+  const wanted = tokens.flatMap((token) => new Array<string>(EACH).fill(token))
+  for (let at = 0; at < wanted.length; at += TOGETHER) {
+    const some = wanted.slice(at, at + TOGETHER)
+    await Promise.all(some.map((token) => open(url, token, sockets, (id) => note(id, written, late))))
   }
-  process.stdout.write(`${sockets.length} streams\n`)
+  process.stdout.write(`${sockets.length} streams of ${tokens.length} callers\n`)
+  const idle = await busyDuring(child, () => sleep(5000))
+  process.stdout.write(`without changes: ${idle.toFixed(0)} % of a processor\n`)
   const period = 1000 / Number(values.changes)
   const count = Number(values.changes) * Number(values.seconds)
   const begun = performance.now()
   const writes: Promise<void>[] = []
-  for (let i = 0; i < count; i++) {
-    await sleep(Math.max(0, begun + i * period - performance.now()))
-    writes.push(write(url, admin, `caller${i % tokens.length}`, `m${i}.`, written))
-  }
-  await Promise.all(writes)
+  const busy = await busyDuring(child, async () => {
+    for (let i = 0; i < count; i++) {
+      await sleep(Math.max(0, begun + i * period - performance.now()))
+      writes.push(write(url, admin, `caller${i % tokens.length}`, `m${i}.`, written))
+    }
+    await Promise.all(writes)
+  })
   const took = (performance.now() - begun) / 1000
   await sleep(3000)
   const sorted = late.toSorted((a, b) => a - b)
   const at = (share: number) => (sorted[Math.floor(sorted.length * share)] ?? Number.NaN).toFixed(0)
   const expected = count * (values.all ? sockets.length : EACH)
   process.stdout.write(
-    `${count} changes in ${took.toFixed(1)} s, ${late.length} of ${expected} events; ms p50 ${at(0.5)}, p99 ${at(0.99)}, most ${at(0.99999)}\n`,
+    `${count} changes in ${took.toFixed(1)} s, ${late.length} of ${expected} events; ms p50 ${at(0.5)}, p99 ${at(0.99)}, most ${at(0.99999)}; ${busy.toFixed(0)} % of a processor\n`,
   )
   for (const socket of sockets) socket.destroy()
   child.disconnect()
+}
+
+/** How much of a processor the server takes meanwhile, in percent: more than 100 with its other threads. */
+async function busyDuring(child: ChildProcess, work: () => Promise<unknown>): Promise<number> {
+  const spent = async () => {
+    child.send('usage')
+    const [{ user, system }] = (await once(child, 'message')) as [NodeJS.CpuUsage]
+    return (user + system) / 1000
+  }
+  const [before, begun] = [await spent(), performance.now()]
+  await work()
+  return (100 * ((await spent()) - before)) / (performance.now() - begun)
 }
 
 async function write(url: string, token: string, ownerId: string, note: string, written: Map<string, number>) {

@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import { createApiKey, hashOfSecret } from '../../src/identity/directory/api-key.ts'
 import { ENGINES, type OnEngine } from '../data/each-engine.ts'
 import type { TestServer } from '../server.ts'
+import { countedStatements } from '../store/counted-statements.ts'
 import { until } from '../until.ts'
 import { EVENTS_WORLD } from './events-world.ts'
 import { FollowingClient, Refusal } from './follow.ts'
@@ -67,6 +68,24 @@ for (const [engine, startOn] of ENGINES) {
       await writeFile(file, edit(before))
       return () => writeFile(file, before)
     }
+
+    if (engine === 'PostgreSQL')
+      it('are looked at together: many callers are a statement, and not each one', async () => {
+        const names = Array.from({ length: 60 }, (_, i) => `follower${i}`)
+        const tokens = await Promise.all(names.map((name) => server.token(name, 'member')))
+        const opened = await Promise.all(
+          tokens.map((token) => FollowingClient.open(server.url, token, { lists: false })),
+        )
+        clients.push(...opened)
+        await until(() => opened.every(({ heard }) => heard.length > 0))
+        const isOfAccounts = (text: string) => text.includes('from accounts')
+        const [, statements] = await countedStatements(() => sleep(2500), isOfAccounts)
+        // Four looks; on a busy machine fewer.
+        expect(statements).to.be.within(1, 8)
+        await server.app.directory.disable('follower7')
+        await until(() => opened[7]?.isEnded === true)
+        expect(opened.filter(({ isEnded }) => isEnded)).to.have.length(1)
+      })
 
     it('end with its API key: when the key is revoked, and when it expires in the middle of the stream', async () => {
       const { id, text } = await keyOf('robot', ['support'])

@@ -8,9 +8,10 @@ import { MAX_TOKEN_LENGTH, readCompactToken } from './compact-token.ts'
 
 type Remembered = Extract<Authentication, { kind: 'caller' }>
 
-const MOST_TOKENS = 10_000
+/** More than may follow events at a time (server/events/event-hub.ts), whose tokens are looked at each second. */
+const MOST_TOKENS = 25_000
 /** Limits the memory that long tokens take. */
-const MOST_CHARACTERS = 8_000_000
+const MOST_CHARACTERS = 20_000_000
 
 export interface RememberingVerifier extends TokenVerifier {
   /** Undefined if the token must be verified. */

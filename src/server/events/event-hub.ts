@@ -13,6 +13,7 @@ import type { WatchDecision } from '../../decide/decision.ts'
 import { Refused } from '../../decide/refusal.ts'
 import type { Comparison } from '../../resources/routing/query.ts'
 import type { ObjectChange, ObjectChanges } from '../../store/changes.ts'
+import type { Store } from '../../store/contract.ts'
 import { problemOf } from '../answers/to-problem.ts'
 import { SLICE_MS, tooManyUnderWay } from '../slices.ts'
 import { EventStream, type StreamEnd } from './event-stream.ts'
@@ -22,6 +23,7 @@ import { type FollowedRequest, Standing, type StandingEnd, type StandingParts } 
 import { type EventPiece, GroupTexts, isBehind, isTouched, type StreamGroup, streamGroupOf } from './stream-group.ts'
 
 export interface HubParts extends StandingParts {
+  readonly gate: StandingParts['gate'] & { readonly store: Pick<Store, 'inOneReadTransaction'> }
   readonly changes: ObjectChanges
   /** 32 bytes, the same for every instance. */
   readonly key: Uint8Array
@@ -198,7 +200,8 @@ export class EventHub {
     }
     const all = await this.#allToSend(this.#streams.difference(anew), changes, ask)
     this.#position = last
-    await inSlices(anew, (stream) => this.#renew(stream, behind.has(stream.group) ? 'missed' : 'access'))
+    const why = ({ group }: EventStream) => (behind.has(group) ? 'missed' : 'access')
+    await inSlices(together([...anew]), (some) => this.#renew(some, why))
     await inSlices(all, ({ stream, group, pieces }) => {
       // A stream that has moved to another group by now reads its list again.
       if (stream.group === group) for (const piece of pieces) stream.tell(piece)
@@ -265,43 +268,66 @@ export class EventHub {
     if (this.#isLooking) return
     this.#isLooking = true
     try {
-      await this.#lookAgain([...this.#streams], 'the same')
+      // Streams of one caller ask the same.
+      const all = [...Map.groupBy(this.#streams, ({ callerId }) => callerId).values()].flat()
+      await this.#lookAgain(all, 'the same')
     } finally {
       this.#isLooking = false
     }
   }
 
   async #lookAgain(streams: readonly EventStream[], facts: 'the same' | 'perhaps others'): Promise<void> {
-    await inSlices(streams, async (stream) => {
-      if (!stream.isOpen) return
-      const decision = await this.#decisionNow(stream, facts)
-      if (decision.kind === 'watch' && this.#groupOf(decision, stream.group.filter) === stream.group) return
-      await this.#inTurn(() => this.#renew(stream, undefined))
-    })
-  }
-
-  /** Where nobody can tell, the caller may not go on. */
-  #decisionNow(stream: EventStream, facts: 'the same' | 'perhaps others'): Promise<WatchDecision | StandingEnd> {
-    return stream.standing.again(facts).catch((error: unknown) => {
-      if (!(error instanceof Refused)) this.#parts.failed(error)
-      return { kind: 'ended', problem: problemOf(error, stream.standing.caller).code }
+    await inSlices(together(streams), async (some) => {
+      const decided = await this.#decisionsNow(some, facts)
+      const others = decided.flatMap(([stream, decision]) => {
+        const isSame = decision.kind === 'watch' && this.#groupOf(decision, stream.group.filter) === stream.group
+        return isSame ? [] : [stream]
+      })
+      if (others.length > 0) await this.#inTurn(() => this.#renew(others, () => undefined))
     })
   }
 
   /**
-   * Decides a stream again: without the right it ends, with other rights it begins anew. `reason`: why it begins anew in
-   * any case.
+   * Decides streams again: without the right they end, with other rights they begin anew. `reason`: why one begins anew
+   * in any case.
    */
-  async #renew(stream: EventStream, reason: ResetReason | undefined): Promise<void> {
-    const decision = await this.#decisionNow(stream, 'perhaps others')
-    if (decision.kind === 'ended') {
-      this.#reset(stream, 'access')
-      return stream.end(decision)
+  async #renew(
+    streams: readonly EventStream[],
+    reason: (stream: EventStream) => ResetReason | undefined,
+  ): Promise<void> {
+    for (const [stream, decision] of await this.#decisionsNow(streams, 'perhaps others')) {
+      if (decision.kind === 'ended') {
+        this.#reset(stream, 'access')
+        stream.end(decision)
+        continue
+      }
+      const why = reason(stream)
+      const group = this.#groupOf(decision, stream.group.filter)
+      const isOther = group !== stream.group
+      stream.group = group
+      if (isOther || why) this.#reset(stream, why ?? 'access')
     }
-    const group = this.#groupOf(decision, stream.group.filter)
-    const isOther = group !== stream.group
-    stream.group = group
-    if (isOther || reason) this.#reset(stream, reason ?? 'access')
+  }
+
+  /** Of those that are open. Together they ask the database once. Where nobody can tell, a caller may not go on. */
+  async #decisionsNow(
+    streams: readonly EventStream[],
+    facts: 'the same' | 'perhaps others',
+  ): Promise<readonly (readonly [EventStream, WatchDecision | StandingEnd])[]> {
+    const open = streams.filter(({ isOpen }) => isOpen)
+    const unknown = ({ standing }: EventStream, error: unknown): StandingEnd => {
+      if (!(error instanceof Refused)) this.#parts.failed(error)
+      return { kind: 'ended', problem: problemOf(error, standing.caller).code }
+    }
+    const decide = async (stream: EventStream) => {
+      const decision = await stream.standing.again(facts).catch((error: unknown) => unknown(stream, error))
+      return [stream, decision] as const
+    }
+    try {
+      return await this.#parts.gate.store.inOneReadTransaction(() => Promise.all(open.map(decide)))
+    } catch (error) {
+      return open.map((stream) => [stream, unknown(stream, error)] as const)
+    }
   }
 
   #reset(stream: EventStream, reason: ResetReason): void {
@@ -342,6 +368,13 @@ function inParts(changes: readonly ObjectChange[]): readonly (readonly ObjectCha
     size += JSON.stringify(change.after ?? null).length
   }
   return parts
+}
+
+/** Streams that are looked at together. */
+const TOGETHER = 100
+
+function* together(streams: readonly EventStream[]): Generator<readonly EventStream[]> {
+  for (let at = 0; at < streams.length; at += TOGETHER) yield streams.slice(at, at + TOGETHER)
 }
 
 /** Other requests are answered meanwhile. */

@@ -45,14 +45,14 @@ export class Standing {
   readonly #parts: StandingParts
   readonly #asked: FollowedRequest
   #policy: ActivePolicy
-  #caller: string
+  #caller: Caller | undefined
   #decision: WatchDecision
 
   constructor(parts: StandingParts, asked: FollowedRequest) {
     this.#parts = parts
     this.#asked = asked
     this.#policy = asked.policy
-    this.#caller = textOf(asked.accepted.caller)
+    this.#caller = asked.accepted.caller
     this.#decision = asked.decision
   }
 
@@ -78,13 +78,12 @@ export class Standing {
     const active = policy.at(at)
     const caller = authentication.kind === 'caller' ? callerNow(active, authentication.caller, at) : undefined
     if (caller?.id !== this.callerId) return ended('token-invalid')
-    const text = textOf(caller)
-    const isSame = active === this.#policy && text === this.#caller && facts === 'the same'
+    const isSame = facts === 'the same' && active === this.#policy && isSameCaller(caller, this.#caller)
     if (isSame && this.#decision.sight.isSettled) return this.#decision
     const decision = await decideRequest(gate, active, { ...accepted, caller, at })
     if (decision.kind !== 'watch') throw new Error(`a stream of events was decided as ${decision.kind}`)
     this.#policy = active
-    this.#caller = text
+    this.#caller = caller
     this.#decision = decision
     return decision
   }
@@ -94,7 +93,11 @@ function ended(problem: ProblemCode, reason?: string): StandingEnd {
   return { kind: 'ended', problem, reason }
 }
 
-/** What of a caller can change while its credentials stay the same. */
+/** Whether nothing has changed that can change while the credentials stay the same. */
+function isSameCaller(caller: Caller | undefined, before: Caller | undefined): boolean {
+  return caller === before || textOf(caller) === textOf(before)
+}
+
 function textOf(caller: Caller | undefined): string {
   return JSON.stringify([caller?.roles, caller?.recordRoles, caller?.granted])
 }
