@@ -31,12 +31,20 @@ describe('a change of subscriptions.yaml', () => {
   const erp = 'https://erp.example.com/hook by key KEYKEYKEYK from /api/orders/events'
 
   it('is told by the diff: a new address widens, and one that ends narrows', () => {
-    expect(changes([], [ERP])).to.deep.equal([`widening: subscription erp: events go to nobody -> "${erp}"`])
+    expect(changes([], [ERP])).to.deep.equal([`widening: subscription erp: events go to nobody -> ${erp}`])
     expect(changes([ERP], [{ ...ERP, enabled: false }])).to.deep.equal([
-      `narrowing: subscription erp: events go to "${erp}" -> nobody`,
+      `narrowing: subscription erp: events go to ${erp} -> nobody`,
     ])
     expect(changes([ERP], [{ ...ERP, key: 'OTHEROTHER' }])).to.deep.equal([
-      `either: subscription erp: events go to "${erp}" -> "${erp.replace('KEYKEYKEYK', 'OTHEROTHER')}"`,
+      `either: subscription erp: events go to ${erp} -> ${erp.replace('KEYKEYKEYK', 'OTHEROTHER')}`,
+    ])
+  })
+
+  it('keeps an address that reads like words apart from the sentence', () => {
+    const path = '/api/orders/events?status=placed'
+    const one = { ...ERP, url: 'https://erp.example.com/?a=1', path }
+    expect(changes([], [one])).to.deep.equal([
+      `widening: subscription erp: events go to nobody -> "${one.url}" by key KEYKEYKEYK from "${path}"`,
     ])
   })
 

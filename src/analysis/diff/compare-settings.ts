@@ -5,7 +5,7 @@ import { isBlocked } from '../../decide/decide.ts'
 import { type CallerEntry, DEFAULT_TRUST, type SubjectSource, type Trust } from '../../decide/grants/trust.ts'
 import type { Block, Masks, Policy, Subscription } from '../../decide/policy.ts'
 import type { Blocked } from '../../policy/parse/parse-blocked.ts'
-import { listed, type Phrase, say } from '../../present/phrase.ts'
+import { listed, type Phrase, plainText, say } from '../../present/phrase.ts'
 import type { Resources, Route } from '../../resources/resource.ts'
 import { type Sides, sidesOf } from '../compared-space.ts'
 import type { Direction, SettingChange } from './change.ts'
@@ -150,19 +150,20 @@ export function compareSubscriptions(policies: Sides<Policy>): readonly SettingC
   const { before, after } = sidesOf((side) => new Map(policies[side].subscriptions.map((one) => [one.name, one])))
   return [...new Set([...before.keys(), ...after.keys()])].flatMap((name) => {
     const [old, now] = [before.get(name), after.get(name)]
-    const texts = { before: subscriptionText(old), after: subscriptionText(now) }
+    const ways = { before: wayOf(old), after: wayOf(now) }
+    const texts = { before: ways.before && plainText(ways.before), after: ways.after && plainText(ways.after) }
     const resource = (now ?? old)?.resource
     if (texts.before === texts.after || resource === undefined) return []
     const direction = texts.after === null ? 'narrowing' : texts.before === null ? 'widening' : 'either'
     const none = say`nobody`
-    const sentence = say`subscription ${name}: events go to ${texts.before ?? none} -> ${texts.after ?? none}`
+    const sentence = say`subscription ${name}: events go to ${ways.before ?? none} -> ${ways.after ?? none}`
     return [{ kind: 'subscription', direction, name, resource, ...texts, sentence }]
   })
 }
 
 /** Null if nothing is sent. The number of the secret changes nothing about what is sent. */
-function subscriptionText(one: Subscription | undefined): string | null {
-  return one?.enabled ? `${one.url} by key ${one.key} from ${one.path}` : null
+function wayOf(one: Subscription | undefined): Phrase | null {
+  return one?.enabled ? say`${one.url} by key ${one.key} from ${one.path}` : null
 }
 
 // ---- callers.yaml: what a PEP may assert in one policy and not in the other. More trust widens.
