@@ -5,6 +5,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import fc from 'fast-check'
+import { runs } from '../runs.ts'
 import { until } from '../until.ts'
 import { makeClient } from './following-world.ts'
 
@@ -174,23 +176,46 @@ describe('a made client of events', () => {
   })
 
   it('waits ten minutes at most, whatever `retry` says', async () => {
-    const { setTimeout: real } = globalThis
-    const waits: number[] = []
-    // Long waits are short here.
-    globalThis.setTimeout = ((work: () => void, milliseconds: number) => {
-      if (milliseconds > 60_000) waits.push(milliseconds)
-      return real(work, milliseconds > 60_000 ? 1 : milliseconds)
-    }) as typeof setTimeout
-    try {
-      const { api } = await serves((response) =>
-        response.writeHead(200, HEAD).end(`retry: ${'9'.repeat(400)}\n${GONE('1')}`),
-      )
-      expect((await first(3, api().parcels.events())).ids).to.have.length(3)
-      expect(waits).to.have.length(2)
-      for (const wait of waits) expect(wait).to.be.within(300_000, 600_000)
-    } finally {
-      globalThis.setTimeout = real
-    }
+    const fetch = async () => new Response(`retry: ${'9'.repeat(400)}\n${GONE('1')}`, { headers: HEAD })
+    const api = calls.connect({ url: 'http://nowhere.test', fetch })
+    const waits = await withoutPauses(async () => {
+      expect((await first(3, api.parcels.events())).ids).to.have.length(3)
+    })
+    expect(waits).to.have.length(2)
+    for (const wait of waits) expect(wait).to.be.within(300_000, 600_000)
+  })
+
+  it('gives each event once, in order, wherever its connections break', async () => {
+    // Each second one is a mark, which is no event.
+    const texts = Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? GONE(`${i + 1}`) : `id: ${i + 1}\n\n`))
+    const events = texts.flatMap((text, i) => (text.includes('gone') ? [`${i + 1}`] : []))
+    const cuts = fc.array(fc.record({ after: fc.nat(300), inTwo: fc.nat(300), fails: fc.boolean() }), {
+      maxLength: 12,
+      size: 'max',
+    })
+    const count = runs(200)
+    let broken = 0
+    const property = fc.asyncProperty(cuts, async (given) => {
+      const left = [...given]
+      const fetch = async (request: Request) => {
+        const rest = Buffer.from(texts.slice(Number(request.headers.get('Last-Event-ID') ?? 0)).join(''))
+        const { after, inTwo, fails } = left.shift() ?? { after: rest.length, inTwo: 0, fails: false }
+        const pieces = [rest.subarray(0, Math.min(inTwo, after)), rest.subarray(Math.min(inTwo, after), after)]
+        const body = new ReadableStream({
+          pull(stream) {
+            const piece = pieces.shift()
+            if (piece) return stream.enqueue(piece)
+            broken++
+            return fails ? stream.error(new TypeError('broken')) : stream.close()
+          },
+        })
+        return new Response(body, { headers: HEAD })
+      }
+      const api = calls.connect({ url: 'http://nowhere.test', fetch })
+      expect((await first(events.length, api.parcels.events())).ids).to.deep.equal(events)
+    })
+    await withoutPauses(() => fc.assert(property, { numRuns: count }))
+    expect(broken).to.be.greaterThan(count / 2)
   })
 
   it('takes a connection for lost when nothing comes, before the answer and after it', async () => {
@@ -315,3 +340,22 @@ describe('a made client of events', () => {
     waits.kill()
   })
 })
+
+/** The pauses between connections, in milliseconds, none of which was waited for. The bound for silence stays. */
+async function withoutPauses(work: () => Promise<void>): Promise<readonly number[]> {
+  const { setTimeout: real } = globalThis
+  const waits: number[] = []
+  globalThis.setTimeout = ((...given: [then: () => void, milliseconds: number, argument?: unknown]) => {
+    const [then, milliseconds] = given
+    // Those with an argument are of Node's own connections.
+    if (milliseconds === 45_000 || given.length > 2) return Reflect.apply(real, undefined, given)
+    waits.push(milliseconds)
+    return real(then, 0)
+  }) as typeof setTimeout
+  try {
+    await work()
+  } finally {
+    globalThis.setTimeout = real
+  }
+  return waits
+}
