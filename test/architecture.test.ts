@@ -45,7 +45,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   cli: 5230,
   tools: 32500,
   server: 15300,
-  analysis: 5000,
+  analysis: 5090,
   config: 920,
   identity: 2800,
   migrations: 850,

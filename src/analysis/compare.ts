@@ -5,6 +5,8 @@
  * That is enough for callers with any number of subjects. Say a set of subjects was refused and is now granted: now one
  * of them allows and none denies. If that subject alone was refused before, it differs alone. Otherwise another subject
  * of the set denied it before, and the two differ together. (For a loss, swap before and after.)
+ *
+ * A command needs two actions, which two subjects may allow. So each two subjects count as one there, too.
  */
 import type { Caller } from '../decide/caller.ts'
 import { callerWith, columnOfRoles } from '../decide/callers-and-routes.ts'
@@ -14,6 +16,7 @@ import { meaningOfCondition } from '../decide/request-conditions/all-conditions.
 import { type RolesApart, roleGuaranteesOf, rolesLost } from '../decide/role-guarantees.ts'
 import { coversResource, decidedFields, isAbout } from '../decide/rules/terms.ts'
 import type { Action, Resource } from '../resources/resource.ts'
+import { countedGrants } from './command-answers.ts'
 import { type ComparedSpace, type Sides, sidesOf, type Topic } from './compared-space.ts'
 import { EVERYWHERE, NOWHERE, type Region, whereNamed } from './regions.ts'
 import { canBeOneCaller } from './rule-index.ts'
@@ -62,10 +65,11 @@ export function callersHere(
   { space: { about } }: Topic,
   callers: readonly ComparedCaller[],
 ): readonly ComparedCaller[] {
-  return callers.filter(({ name }) => !name.startsWith('user:') || about.before.names(name) || about.after.names(name))
+  const rules = [...about.before, ...about.after]
+  return callers.filter(({ name }) => !name.startsWith('user:') || rules.some((one) => one.names(name)))
 }
 
-/** What is granted to a caller, and to each of its subjects alone if it has two: a region for each class of fields. */
+/** What is granted to a caller, and to each of its parts alone if it has two: a region for each class of fields. */
 export interface Grants {
   readonly granted: Sides<readonly Region[]>
   readonly alone: readonly Sides<readonly Region[]>[]
@@ -73,26 +77,34 @@ export interface Grants {
 }
 
 export interface ComparedGrants extends Grants {
-  /** Subjects alone, or two together. */
-  readonly callers: readonly ComparedCaller[]
+  /** Subjects alone, or some together. */
+  readonly callers: Together
   /** In the topic's space of names. */
   readonly byName: Grants
 }
+
+/** Subjects of one caller. */
+type Together = readonly ComparedCaller[]
 
 /** Each caller alone, then the pairs with a caller whose denies have changed. */
 export function* comparisonsOf(topic: Topic, callers: readonly ComparedCaller[]): Generator<ComparedGrants, undefined> {
   const { space, byName } = topic
   const bits = topic.classes.map(([field = '']) => bitOf(topic, field))
-  const grantsIn = (one: ComparedSpace, subjects: ComparedCaller['subjects']) =>
-    sidesOf((side) => one.about[side].grantedEach(bits, subjects[side]))
-  for (const caller of callers) {
-    const isAnonymous = caller.name === 'anonymous'
+  const grantsIn = ({ about, regions }: ComparedSpace, some: Together) =>
+    sidesOf((side) => {
+      const subjects = subjectsOf(some, side)
+      const each = about[side].map((rules) => rules.grantedEach(bits, subjects))
+      return bits.map((_, i) => regions.all(each.map((granted) => granted[i] ?? NOWHERE)))
+    })
+  const alone = [...callers.map((caller) => [caller]), ...(topic.action.also ? allowingTogether(topic, callers) : [])]
+  for (const some of alone) {
+    const isAnonymous = isNamed(some, 'anonymous')
     const could = isAnonymous ? byName.unrelated : sidesOf(() => EVERYWHERE)
-    const granted = grantsIn(byName, caller.subjects)
+    const granted = grantsIn(byName, some)
     const { regions } = byName
     yield {
-      callers: [caller],
-      granted: grantsIn(space, caller.subjects),
+      callers: some,
+      granted: grantsIn(space, some),
       alone: [],
       possible: isAnonymous ? space.possibleAnonymous : space.possible,
       byName: {
@@ -102,46 +114,77 @@ export function* comparisonsOf(topic: Topic, callers: readonly ComparedCaller[])
       },
     }
   }
-  for (const pair of pairsOf(topic, callers, bits)) {
-    const subjects = sidesOf((side) =>
-      isApart(pair, side) ? new Set(['everyone']) : new Set(pair.flatMap((one) => [...one.subjects[side]])),
-    )
+  for (const pair of denyingTogether(topic, alone, bits)) {
+    const both = pair.flat()
     const grants = (one: ComparedSpace, possible: Region): Grants => ({
-      granted: grantsIn(one, subjects),
-      alone: pair.map((caller) => grantsIn(one, caller.subjects)),
+      granted: grantsIn(one, both),
+      alone: pair.map((some) => grantsIn(one, some)),
       possible,
     })
-    yield { callers: pair, ...grants(space, space.possible), byName: grants(byName, EVERYWHERE) }
+    yield { callers: both, ...grants(space, space.possible), byName: grants(byName, EVERYWHERE) }
   }
   return undefined
 }
 
-/** Every caller is `everyone`, and an `anonymous` caller has no other subject. */
-function pairsOf(
+/** Every two with allows here, who could be one caller: one may be allowed what the other needs too. */
+function allowingTogether({ byName: { about } }: Topic, callers: readonly ComparedCaller[]): readonly Together[] {
+  const allowing = new Set([...about.before, ...about.after].flatMap((rules) => [...rules.subjects('allow')]))
+  const isAllowing = ({ subjects }: ComparedCaller) =>
+    [subjects.before, subjects.after].some((some) => !some.isDisjointFrom(allowing))
+  const some = callers.filter(isAllowing).map((caller) => [caller])
+  return pairsOf(some, () => true).map((pair) => pair.flat())
+}
+
+/** Those whose denies have changed come first. */
+function denyingTogether(
   { byName: { about, regions } }: Topic,
-  callers: readonly ComparedCaller[],
+  alone: readonly Together[],
   bits: readonly bigint[],
-): readonly (readonly ComparedCaller[])[] {
-  const all = callers.filter(({ name }) => name !== 'anonymous' && name !== 'everyone')
-  const isDenying = ({ subjects }: ComparedCaller) => {
-    const { before, after } = sidesOf((side) => about[side].extents('deny', subjects[side]))
+): readonly (readonly [Together, Together])[] {
+  const isDenying = (some: Together) => {
+    const { before, after } = sidesOf((side) =>
+      about[side].flatMap((rules) => rules.extents('deny', subjectsOf(some, side))),
+    )
     return bits.some((bit) => whereNamed(regions, before, bit) !== whereNamed(regions, after, bit))
   }
-  const denying = new Set(all.filter(isDenying))
+  const denying = new Set(alone.filter(isDenying))
   if (denying.size === 0) return []
+  const pairs = pairsOf(alone, (one, other) => denying.has(one) || denying.has(other))
+  return pairs.map(([one, other]) => (denying.has(one) ? [one, other] : [other, one]))
+}
+
+/** Of each two that count, those that could be one caller. Every caller is `everyone`, and nobody else is `anonymous`. */
+function pairsOf(
+  alone: readonly Together[],
+  counts: (one: Together, other: Together) => boolean,
+): readonly (readonly [Together, Together])[] {
+  const all = alone.filter((some) => !isNamed(some, 'anonymous') && !isNamed(some, 'everyone'))
   return all.flatMap((one, i) =>
-    all.slice(i + 1).flatMap((other) => {
-      if (!denying.has(one) && !denying.has(other)) return []
-      if (!canBeOneCaller(one.name, other.name)) return []
-      if (isApart([one, other], 'before') && isApart([one, other], 'after')) return []
-      return [denying.has(one) ? [one, other] : [other, one]]
-    }),
+    all
+      .slice(i + 1)
+      .flatMap((other) => (counts(one, other) && canBeTogether(one, other) ? [[one, other] as const] : [])),
   )
 }
 
-/** Whoever has both roles has neither. */
-function isApart([one, other]: readonly ComparedCaller[], side: keyof Sides<Policy>): boolean {
-  return one !== undefined && other !== undefined && one.apart[side].has(other.name)
+function canBeTogether(some: Together, others: Together): boolean {
+  const both = [...some, ...others]
+  if (!some.every((one) => others.every((other) => canBeOneCaller(one.name, other.name)))) return false
+  return lostOf(both, 'before').length === 0 || lostOf(both, 'after').length === 0
+}
+
+function isNamed(some: Together, name: string): boolean {
+  return some.some((one) => one.name === name)
+}
+
+function subjectsOf(some: Together, side: keyof Sides<Policy>): ReadonlySet<string> {
+  const lost = lostOf(some, side)
+  const kept = some.filter((one) => !lost.includes(one))
+  return new Set(['everyone', ...kept.flatMap(({ subjects }) => [...subjects[side]])])
+}
+
+/** Whoever has two roles that stay apart has neither. */
+function lostOf(some: Together, side: keyof Sides<Policy>): Together {
+  return some.filter((one) => some.some((other) => other !== one && one.apart[side].has(other.name)))
 }
 
 function bitOf(about: Pick<Topic, 'resource' | 'action'>, field: string): bigint {
@@ -150,20 +193,24 @@ function bitOf(about: Pick<Topic, 'resource' | 'action'>, field: string): bigint
 
 /** Callers to which two policies grant something else, and where: a region for each class of fields of the topic. */
 export interface ChangedCaller {
-  readonly callers: readonly ComparedCaller[]
+  readonly callers: Together
   /** Empty where the policies differ by the names of relations alone, which counts for the role level. */
   readonly changed: readonly Region[]
 }
 
 /** None is the proof that every caller is granted the same, whatever their subjects are. */
 export function* changedCallers(topic: Topic, callers: readonly ComparedCaller[]): Generator<ChangedCaller, undefined> {
-  const differing = ({ regions }: ComparedSpace, { granted: { before, after }, possible }: Grants) =>
-    after.map((region, i) => regions.both(regions.differ(region, before[i] ?? NOWHERE), possible))
+  const { onObjects, atRoleLevel } = countedGrants(topic)
+  const differing = ({ regions }: ComparedSpace, { granted, possible }: Grants, counted: typeof onObjects) => {
+    const { before, after } = sidesOf((side) => counted(granted[side]))
+    return after.map((region, i) => regions.both(regions.differ(region, before[i] ?? NOWHERE), possible))
+  }
   const isSomewhere = (some: readonly Region[]) => some.some((region) => region !== NOWHERE)
   for (const comparison of comparisonsOf(topic, callers)) {
-    const changed = differing(topic.space, comparison)
+    const changed = differing(topic.space, comparison, onObjects)
     if (isSomewhere(changed)) yield { callers: comparison.callers, changed }
-    else if (isSomewhere(differing(topic.byName, comparison.byName))) yield { callers: comparison.callers, changed: [] }
+    else if (isSomewhere(differing(topic.byName, comparison.byName, atRoleLevel)))
+      yield { callers: comparison.callers, changed: [] }
   }
   return undefined
 }

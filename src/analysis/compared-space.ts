@@ -3,7 +3,7 @@ import type { Policy } from '../decide/policy.ts'
 import { isLeaf, leavesOf, meaningOf, needsCaller } from '../decide/relations/all-kinds.ts'
 import type { Relation } from '../decide/relations/relation-kind.ts'
 import { conditionNeedsCaller, meaningOfCondition } from '../decide/request-conditions/all-conditions.ts'
-import { coversResource, decidedFields, isAbout } from '../decide/rules/terms.ts'
+import { coversResource, decidedFields, isAbout, neededActions } from '../decide/rules/terms.ts'
 import type { Action, Resource } from '../resources/resource.ts'
 import { ActionRules, groupRules } from './action-rules.ts'
 import { namedConditions, namedRelations } from './possible-sets.ts'
@@ -40,7 +40,8 @@ export interface ComparedSpace {
   readonly possibleAnonymous: Region
   /** The situations without relations and conditions that need a caller, as each policy understands them. */
   readonly unrelated: Sides<Region>
-  readonly about: Sides<ActionRules>
+  /** The rules about each action that must be granted. */
+  readonly about: Sides<readonly ActionRules[]>
 }
 
 export interface Topic {
@@ -69,7 +70,7 @@ export function* topicsOf(
     }))
     const spaceBy = (identity: NameIdentity) => spaceOf(about, { resource, action, declared, identity })
     const [space, byName] = [spaceBy('meaning'), spaceBy('name')]
-    const named = [...new Set([space.about.before, space.about.after].flatMap(({ masks }) => masks))]
+    const named = [...new Set([...space.about.before, ...space.about.after].flatMap(({ masks }) => masks))]
     const signature = (bit: number) => named.map((mask) => (mask >> BigInt(bit)) & 1n).join('')
     const fields = decidedFields({ resource, action })
     const classes = [...Map.groupBy(fields.keys(), signature).values()].map((bits) =>
@@ -147,7 +148,8 @@ function spaceOf(about: Sides<Policy>, named: NamedAction): ComparedSpace {
     ...possibilities(list, resource, rules),
     about: sidesOf((side) => {
       const space = new ResourceSpace(about[side], resource, places[side])
-      return new ActionRules(resource, action, space, groupRules(about[side].rules))
+      const rules = groupRules(about[side].rules)
+      return neededActions(action).map((one) => new ActionRules(resource, one, space, rules))
     }),
   }
 }

@@ -3,7 +3,7 @@
  * review command enumerates it from here; the sets of relations are in src/analysis/possible-sets.ts.
  */
 
-import type { Action, Endpoint, Method, Resource, Resources, Route } from '../resources/resource.ts'
+import type { Action, Command, Endpoint, Method, Resource, Resources, Route } from '../resources/resource.ts'
 import type { Caller } from './caller.ts'
 import { inheritedBy, type Policy } from './policy.ts'
 import { comparedAttributes } from './relations/all-kinds.ts'
@@ -101,6 +101,11 @@ export function operationsOf({ routes }: Resource, action: string): readonly str
   const endpoints = routes.flatMap((route) => [...route.endpoints.values()])
   const operations = endpoints.filter((one) => one.action === action).map(({ operation }) => operation)
   return operations.length === 0 ? [action] : [...new Set(operations)]
+}
+
+/** The command of an action; no other route of the resource has its action. */
+export function commandByAction({ routes }: Resource, action: string): Command | undefined {
+  return routes.find(({ command, endpoints }) => command && endpoints.get('POST')?.action === action)?.command
 }
 
 /** A write to a stored object is decided on its result too. */

@@ -11,7 +11,7 @@ import { type CallerEntry, gatewayAt, type Trust, trustOf } from './grants/trust
 import type { Limits, Masks, Ownership, Policy, Rule, Subscription } from './policy.ts'
 import type { RequestCondition } from './request-conditions/all-conditions.ts'
 import type { RoleGuarantees } from './role-guarantees.ts'
-import { concernsAction, namesIn, performs } from './rules/terms.ts'
+import { concernsAction, namesIn, neededActions, performs } from './rules/terms.ts'
 
 /** The rules of a policy, by subject. */
 export interface RuleIndex extends NamedSubjects {
@@ -199,7 +199,7 @@ export class Snapshot {
     const about = { subjects: subject.names, resource, concernsObject }
     return onceKnown(this.#engine.granter(about, known), (granter) => {
       return new GrantTable(
-        { ...parts, isGranted: action.also ? grantedBoth(granter, action, action.also) : granter(action) },
+        { ...parts, isGranted: action.also ? grantedBoth(granter, action) : granter(action) },
         this.#cells,
       )
     })
@@ -223,8 +223,8 @@ export class Snapshot {
 }
 
 /** A command's grants: a field needs the rules about its action, and those about what its steps do. */
-function grantedBoth(granter: Granter, action: Action, also: Action): IsGranted {
-  const both = [action, also].map((one) => ({ one, isGranted: granter(one) }))
+function grantedBoth(granter: Granter, action: Action): IsGranted {
+  const both = neededActions(action).map((one) => ({ one, isGranted: granter(one) }))
   return (field, held, matching) =>
     both.every(({ one, isGranted }) => {
       const own = matching.filter((rule) => performs(rule, one))

@@ -1,6 +1,6 @@
 /** semantics.md, "What is granted", rule by rule: what tests hold tools to. */
 import type { Policy, Rule } from '../../src/decide/policy.ts'
-import { decidedFields, isAbout, ruleNames } from '../../src/decide/rules/terms.ts'
+import { decidedFields, isAbout, performs, ruleNames } from '../../src/decide/rules/terms.ts'
 import type { Action, Resource } from '../../src/resources/resource.ts'
 
 /** Everything that a decision depends on; `subjects` include `everyone` and what roles inherit. */
@@ -33,7 +33,7 @@ function fits(
 
 export function evaluate(policy: Policy, situation: Situation): Verdict {
   const { rules, views } = policy
-  const { subjects, resource } = situation
+  const { subjects, resource, action } = situation
   const matching = rules.filter(
     (rule) => subjects.has(rule.subject) && isAbout(rule, situation) && fits(rule, policy, situation),
   )
@@ -41,6 +41,13 @@ export function evaluate(policy: Policy, situation: Situation): Verdict {
   const denies = matching.filter(({ effect }) => effect === 'deny')
   const names = (some: readonly Rule[], field: string) =>
     some.some((rule) => ruleNames(views.get(resource.name), rule, field))
-  const granted = decidedFields(situation).filter((field) => names(allows, field) && !names(denies, field))
+  const isAllowed = (field: string) =>
+    [action, ...(action.also ? [action.also] : [])].every((one) => {
+      return names(
+        allows.filter((rule) => performs(rule, one)),
+        field,
+      )
+    })
+  const granted = decidedFields(situation).filter((field) => isAllowed(field) && !names(denies, field))
   return { fields: new Set(granted), denies }
 }

@@ -141,12 +141,14 @@ interface ComparedCallers {
   readonly listing: ReadonlySet<string>
 }
 
+/** By its own rules alone: a change of those about what a command needs besides is told once, and not for each command. */
 function compareAction(
   { living, direct }: Policies,
   { resource, action }: Pick<Topic, 'resource' | 'action'>,
   { callers, listing }: ComparedCallers,
 ): readonly TopicFindings[] {
-  return [...topicsOf(living, resource, [action])].map((topic) => {
+  const { also: _, ...own } = action
+  return [...topicsOf(living, resource, [own])].map((topic) => {
     const here = callersHere(topic, callers)
     const found = [...comparisonsOf(topic, here)].map((one) => ({ one, changes: compareGrants(topic, one) }))
     const byCallers = (count: number) => found.filter(({ one }) => one.callers.length === count)

@@ -3,11 +3,11 @@
  * says. No situation is the proof.
  */
 
-import { createRoute } from '../../decide/callers-and-routes.ts'
+import { commandByAction, createRoute } from '../../decide/callers-and-routes.ts'
 import type { ApartGuarantee, GrantGuarantee, Guarantee, Policy } from '../../decide/policy.ts'
 import { filledFields } from '../../decide/relations/ownership.ts'
 import { endsOf, livingAt } from '../../decide/rules/rule-table.ts'
-import { isAbout } from '../../decide/rules/terms.ts'
+import { coversResource, performs } from '../../decide/rules/terms.ts'
 import type { Action, Resource, Resources } from '../../resources/resource.ts'
 import { NOWHERE, TooManyRegions } from '../regions.ts'
 import { decisionsOf, ResourceSpace } from '../space.ts'
@@ -193,7 +193,7 @@ export class Prover {
   #rulesAbout(resource: Resource, action: Action): Pick<AskedAct, 'asked' | 'lasting'> {
     return this.#rules.getOrInsertComputed(JSON.stringify([resource.name, action.name]), () => {
       const space = this.#spaces.getOrInsertComputed(resource.name, () => new ResourceSpace(this.#policy, resource))
-      const rules = this.#policy.rules.filter((rule) => isAbout(rule, { resource, action }))
+      const rules = this.#policy.rules.filter((rule) => coversResource(rule, resource) && performs(rule, action))
       const living = livingAt({ ...this.#policy, rules }, this.#now)
       const lasts = living.rules.filter(({ effect, until }) => effect === 'allow' || until === undefined)
       const about = { resource, action, space, time: this.#now }
@@ -221,14 +221,14 @@ export class Prover {
  * Of who can never run it, its own action is asked about alone: that can find a break that no request makes. Throws
  * CreatesUndecided.
  */
-function rightsOf(act: ClaimedAct, { routes, actions }: Resource): readonly ClaimedAct[] {
+function rightsOf(act: ClaimedAct, resource: Resource): readonly ClaimedAct[] {
   const [name = ''] = act.actions
-  const command = routes.find(({ endpoints }) => endpoints.get('POST')?.action === name)?.command
+  const command = commandByAction(resource, name)
   if (!command || act.kind !== 'always') return [act]
   const [created] = command.grantsSteps ? [] : command.creates
   if (created) throw new CreatesUndecided(command.name, created.resource)
   const own = { ...act, ...(command.sets.size > 0 && { fields: act.fields ?? [...command.sets] }) }
-  const also = actions.get(name)?.also
+  const also = resource.actions.get(name)?.also
   return also ? [own, { ...own, actions: [also.name] }] : [own]
 }
 

@@ -77,8 +77,9 @@ interface ActionOnResource {
   readonly action: Action
 }
 
+/** Whether the rule is about what a request for this action must be granted there. */
 export function isAbout(rule: Rule, { resource, action }: ActionOnResource): boolean {
-  return coversResource(rule, resource) && performs(rule, action)
+  return coversResource(rule, resource) && concernsAction(rule, action)
 }
 
 export function coversResource(rule: Rule, { name }: Resource): boolean {
@@ -89,15 +90,19 @@ export function performs({ actions }: Rule, { name }: Action): boolean {
   return actions.includes('*') || actions.includes(name)
 }
 
+/** The actions that a request for this one must be granted: a command needs a second one for its steps. */
+export function neededActions(action: Action): readonly Action[] {
+  return action.also ? [action, action.also] : [action]
+}
+
 /** Whether the rule is about what a request for this action must be granted. */
 export function concernsAction(rule: Rule, action: Action): boolean {
-  return performs(rule, action) || (action.also !== undefined && performs(rule, action.also))
+  return neededActions(action).some((one) => performs(rule, one))
 }
 
 /** The rules about each action that must be granted: of a command's two, each has its own. */
 export function byAction(rules: readonly Rule[], action: Action): readonly (readonly Rule[])[] {
-  const { also } = action
-  return also ? [action, also].map((one) => rules.filter((rule) => performs(rule, one))) : [rules]
+  return action.also ? neededActions(action).map((one) => rules.filter((rule) => performs(rule, one))) : [rules]
 }
 
 /** Whether the rule names a field, in its fields column; `views` are those of the resource. */

@@ -15,7 +15,7 @@ import { concernsObject, type RouteMethod, routeMethodsOf } from '../../decide/c
 import type { Policy, Views } from '../../decide/policy.ts'
 import { comparedFields, kindOf, leavesOf, needsCaller } from '../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../decide/relations/relation-kind.ts'
-import { decidedFields, isAbout, type ResultNames } from '../../decide/rules/terms.ts'
+import { coversResource, decidedFields, performs, type ResultNames } from '../../decide/rules/terms.ts'
 import type { Action, Endpoint, Method, Resource, Resources, Route } from '../../resources/resource.ts'
 import { ToolError } from '../load-policy.ts'
 
@@ -236,7 +236,7 @@ function namesOnTheRight(
   { resource, action }: Pick<RowSubject, 'resource' | 'action'>,
 ): ReadonlySet<string> | undefined {
   const sides = rules
-    .filter((rule) => isAbout(rule, { resource, action }))
+    .filter((rule) => coversResource(rule, resource) && performs(rule, action))
     .flatMap(({ after }) => (after ? [after] : []))
   return sides.length === 0 ? undefined : new Set(sides.flat().map(({ name }) => name))
 }

@@ -6,7 +6,7 @@ import { rulePlace } from '../../../decide/evidence.ts'
 import type { Policy, Rule, Term } from '../../../decide/policy.ts'
 import { termText } from '../../../decide/rules/terms.ts'
 import { type CellSurvey, surveyCells } from '../cells/survey.ts'
-import { noticing, tryMutant } from '../mutate/judge-mutant.ts'
+import { findDifference, noticing, tryMutant } from '../mutate/judge-mutant.ts'
 import { mutateRules, vocabularyOf } from '../mutate/mutants.ts'
 import type { Operator } from '../mutate/operators.ts'
 import { type Stated, statementsOf } from '../predict/expectations-met.ts'
@@ -19,9 +19,11 @@ export interface CoveredPart {
   readonly place: string
   readonly text: string
   readonly covered: boolean
+  /** Proven: without it, no decision differs, because other rules decide the same. So no expectation can depend on it. */
+  readonly redundant?: true
 }
 
-interface UnseenMistakes extends Omit<CoveredPart, 'covered'> {
+interface UnseenMistakes extends Omit<CoveredPart, 'covered' | 'redundant'> {
   /** As `matrix mutate --only` names them. */
   readonly operators: readonly string[]
 }
@@ -43,8 +45,8 @@ export interface Coverage extends CellSurvey {
 
 export async function measureCoverage(suite: PredictedSuite): Promise<Coverage> {
   const { met, unmet, unpredictable } = await statementsOf(suite)
-  const known = new Map<Alter, Promise<boolean>>()
-  const depends: Depends = (change) => known.getOrInsertComputed(change, () => isNoticed(suite, met, change))
+  const known = new Map<Alter, Promise<Noticed>>()
+  const depends: Depends = (change) => known.getOrInsertComputed(change, () => noticed(suite, met, change))
   const cover = (parts: readonly CoverablePart[]) => Array.fromAsync(parts, (part) => coverPart(part, depends))
   const rules = rulesServed(suite).map((rule) => ({ rule, gone: { change: replaced(rule, []) } }))
   const shown = (sides: (rule: Rule) => readonly RuleWithoutPart[]) =>
@@ -77,8 +79,10 @@ export async function measureCoverage(suite: PredictedSuite): Promise<Coverage> 
 
 type Alter = (policy: Policy) => Policy
 
-/** Whether an expectation fails under the changed policy. */
-type Depends = (change: Alter) => Promise<boolean>
+/** Whether an expectation fails under the changed policy; `never`: proven, for no decision differs. */
+type Noticed = 'noticed' | 'unnoticed' | 'never'
+
+type Depends = (change: Alter) => Promise<Noticed>
 
 /** What an expectation can depend on: it is covered if expectations notice each of these changes. */
 interface CoverablePart extends Omit<CoveredPart, 'covered'> {
@@ -91,8 +95,10 @@ interface CoverablePart extends Omit<CoveredPart, 'covered'> {
 
 async function coverPart({ place, text, needs }: CoverablePart, depends: Depends): Promise<CoveredPart> {
   for (const { change, lack } of needs) {
-    if (await depends(change)) continue
-    return { place, text: lack === undefined ? text : `${text}: ${lack}`, covered: false }
+    const found = await depends(change)
+    if (found === 'noticed') continue
+    const redundant = found === 'never' && { redundant: true as const }
+    return { place, text: lack === undefined ? text : `${text}: ${lack}`, covered: false, ...redundant }
   }
   return { place, text, covered: true }
 }
@@ -102,14 +108,20 @@ export function partsOf({ rules, terms, results, relations, views }: Coverage): 
   return [...rules, ...terms, ...results, ...relations, ...views]
 }
 
-/** The share of covered parts, in percent; 100 where there are no parts. */
-export function percentOf(parts: readonly { readonly covered: boolean }[]): number {
-  return parts.length === 0 ? 100 : (100 * parts.filter(({ covered }) => covered).length) / parts.length
+export type Measured = Pick<CoveredPart, 'covered' | 'redundant'>
+
+/** Of those that an expectation can depend on, the share of covered ones, in percent; 100 where there are none. */
+export function percentOf(parts: readonly Measured[]): number {
+  const counting = parts.filter(({ redundant }) => !redundant)
+  return counting.length === 0 ? 100 : (100 * counting.filter(({ covered }) => covered).length) / counting.length
 }
 
-async function isNoticed(suite: PredictedSuite, stated: readonly Stated[], change: Alter): Promise<boolean> {
-  const evaluated = evaluatePolicy(change(suite.evaluated.policy), suite.resources, suite.predictor.now)
-  return (await noticing({ ...suite, stated }, evaluated)) !== undefined
+async function noticed(suite: PredictedSuite, stated: readonly Stated[], change: Alter): Promise<Noticed> {
+  const { evaluated, resources, predictor } = suite
+  const changed = evaluatePolicy(change(evaluated.policy), resources, predictor.now)
+  if (await noticing({ ...suite, stated }, changed)) return 'noticed'
+  const policies = { before: evaluated.policy, after: changed.policy }
+  return findDifference(policies, { resources, now: predictor.now }) ? 'unnoticed' : 'never'
 }
 
 /** No request to this server is about a resource that is kept elsewhere. */

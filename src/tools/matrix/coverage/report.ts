@@ -8,7 +8,7 @@ import { formatsOf, type Paragraph, section } from '../../../present/report.ts'
 import { count, percentText } from '../../../present/text.ts'
 import type { CoverageCell, UnaskedCell } from '../cells/survey.ts'
 import { leftOutLines } from '../predict/expectations-met.ts'
-import { type Coverage, type CoveredPart, percentOf } from './coverage.ts'
+import { type Coverage, type CoveredPart, type Measured, partsOf, percentOf } from './coverage.ts'
 
 const DEPENDS = { all: 'an expectation depends on each', missing: 'that no expectation depends on' }
 const SHOWS = { all: 'expectations show each both ways', missing: 'that no expectations show both ways' }
@@ -32,7 +32,11 @@ export const COVERAGE_FORMATS = formatsOf((coverage: Coverage) => {
     title: 'Rules in which a mistake changes a decision, and no expectation notices it',
     rows: mistakes.map(({ place, text, operators }) => [place, text, operators.join(', ')]),
   }
-  const parts = [...missing, unseen]
+  const idle: MissingParts = {
+    title: 'Parts without which no decision differs: they count neither as covered nor as missing',
+    rows: partsOf(coverage).flatMap(({ place, text, redundant }) => (redundant ? [[place, text]] : [])),
+  }
+  const parts = [...missing, idle, unseen]
   const figures = [{ key: 'cells', name: 'Cells' } as const, ...PARTS].map(({ key, name }) => {
     return figureOf(name.toLowerCase(), coverage[key])
   })
@@ -53,12 +57,13 @@ export const COVERAGE_FORMATS = formatsOf((coverage: Coverage) => {
   }
 })
 
-function missingOf<T extends { readonly covered: boolean }>(parts: readonly T[]): readonly T[] {
-  return parts.filter(({ covered }) => !covered)
+function missingOf<T extends Measured>(parts: readonly T[]): readonly T[] {
+  return parts.filter(({ covered, redundant }) => !covered && !redundant)
 }
 
-function figureOf(name: string, parts: readonly { readonly covered: boolean }[]): Figure {
-  const share = `${parts.length - missingOf(parts).length} of ${parts.length}`
+function figureOf(name: string, parts: readonly Measured[]): Figure {
+  const total = parts.filter(({ redundant }) => !redundant).length
+  const share = `${total - missingOf(parts).length} of ${total}`
   return { name, percent: percentText(percentOf(parts)), share }
 }
 
@@ -83,9 +88,13 @@ function rowLines(cells: readonly Omit<CoverageCell, 'covered' | 'answer'>[]): r
   return [...rows].map(([row, some]) => `${row}: ${some.map(({ column }) => column).join(', ')}`)
 }
 
-function measured<T extends { readonly covered: boolean }>(parts: readonly T[]) {
-  const missing = missingOf(parts).map(({ covered, ...part }) => part)
-  return { total: parts.length, covered: parts.length - missing.length, percent: percentOf(parts), missing }
+function measured<T extends Measured>(parts: readonly T[]) {
+  const told = (some: readonly T[]) => some.map(({ covered, redundant, ...part }) => part)
+  const redundant = told(parts.filter((part) => part.redundant))
+  const covered = parts.filter((part) => part.covered).length
+  const more = redundant.length > 0 && { redundant }
+  const total = parts.length - redundant.length
+  return { total, covered, percent: percentOf(parts), missing: told(missingOf(parts)), ...more }
 }
 
 export interface Figure {

@@ -195,7 +195,10 @@ function situationsOf(
   return changed.flatMap((region, i) => {
     const fields = new Set(topic.classes[i])
     const within = (decision: Region) => writesIn(topic, regions.both(region, decision), ruled)
-    const situations = [...within(rules.second).flatMap(write), ...within(rules.first).flatMap(object)]
+    const situations = [
+      ...within(rules.second).flatMap(routeMethod.route.command ? object : write),
+      ...within(rules.first).flatMap(object),
+    ]
     return situations.map((situation) => ({ situation, fields }))
   })
 }

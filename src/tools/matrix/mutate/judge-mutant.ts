@@ -325,8 +325,12 @@ function isOfNoObject(
   return !rules.some((rule) => actions.some((action) => isAbout(rule, { resource, action })))
 }
 
-/** The differences in sentences, as `policy diff` says them. */
-function differenceText(policies: Sides<Policy>, circumstances: Circumstances, { settings }: DecidedOtherwise) {
-  const changes = [...compareDecisions(policies, circumstances), ...settings]
+/** The differences in sentences, as `policy diff` says them, but for those that another right of a command hides. */
+function differenceText(policies: Sides<Policy>, circumstances: Circumstances, difference: DecidedOtherwise) {
+  const { decisions, settings } = difference
+  const shown = compareDecisions(policies, circumstances).filter(({ resources, actions }) =>
+    decisions.some(({ topic }) => resources.includes(topic.resource.name) && actions.includes(topic.action.name)),
+  )
+  const changes = [...shown, ...settings]
   return changes.map((change) => plainText(changeSentence(change)))
 }
