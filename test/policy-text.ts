@@ -23,6 +23,7 @@ export function withoutSteps(text: string): string {
     .replace(/^p, member, orders, +replace\|update, +owner\+draft>placed, .*\n/m, '')
     .replace(/^p, support, orders, update, +placed>shipped, .*$/m, 'p, support, orders, update, any, progress, allow')
     .replace(/^p, support, orders, update, +open>cancelled, .*\n/m, '')
+    .replaceAll(/^p, support, orders, (?:ship|cancel), .*\n/gm, '')
 }
 
 /** The shipped ownership.yaml with one state of orders, `draft`: what `withoutSteps` needs. */

@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import type { DataReport } from '../../src/tools/data/check/check-data.ts'
 import { DATA_CODES } from '../../src/tools/data/check/findings.ts'
 import { sectionOf } from '../documented.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { data } from './command.ts'
 import { ENGINES, type OnEngine } from './each-engine.ts'
 
@@ -64,6 +65,8 @@ for (const [name, open] of ENGINES) {
       const changed = { ...schema, properties, required: [...schema.required, 'reference'] }
       const folder = `${on.server.folder}/schemas-new`
       await copySchemas(on.server.folder, folder)
+      // Commands set what the changed schema refuses.
+      await removeFolder(`${folder}/commands`)
       await writeFile(`${folder}/orders.json`, JSON.stringify(changed))
       await check('--schemas', folder)
       expect(report.code).to.equal(1)

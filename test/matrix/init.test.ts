@@ -128,13 +128,13 @@ describe('sallyport matrix init', () => {
   it('says what a write must leave: new objects in each state, and transitions that a term decides', async () => {
     const orders = (await written(await suiteOf())).find(({ name }) => name === 'orders.csv')?.text
     const rows = [
-      'POST,/api/orders,none,draft+open+owner,,-,201,201,403,201,403,403,-',
-      'POST,/api/orders,none,open+owner+placed,,-,403,403,403,201,403,403,-',
-      'POST,/api/orders,none,draft+open,,401,403,403,403,201,403,403,-',
-      'PATCH,/api/orders/{id},draft+open+owner,draft>placed,,-,200,200,403,200,403,403,-',
-      'PATCH,/api/orders/{id},draft+open,draft>placed,,401,403,403,403,200,403,403,-',
-      'PATCH,/api/orders/{id},open+placed,open+placed>shipped,,401,403,200,403,200,403,403,-',
-      'PATCH,/api/orders/{id},shipped,shipped>cancelled,,401,403,403,403,200,403,403,-',
+      'POST,/api/orders,none,draft+open+owner,,-,201,201,403,201,403,403,-,-',
+      'POST,/api/orders,none,open+owner+placed,,-,403,403,403,201,403,403,-,-',
+      'POST,/api/orders,none,draft+open,,401,403,403,403,201,403,403,-,-',
+      'PATCH,/api/orders/{id},draft+open+owner,draft>placed,,-,200,200,403,200,403,403,-,-',
+      'PATCH,/api/orders/{id},draft+open,draft>placed,,401,403,403,403,200,403,403,-,-',
+      'PATCH,/api/orders/{id},open+placed,open+placed>shipped,,401,403,200,403,200,403,403,-,-',
+      'PATCH,/api/orders/{id},shipped,shipped>cancelled,,401,403,403,403,200,403,403,-,-',
     ]
     expect(orders?.split('\n')).to.include.members(rows)
     // A redirect is answered before what it would leave counts.
@@ -146,7 +146,7 @@ describe('sallyport matrix init', () => {
     const suite = await suiteOf(join(ROOT, 'test/matrix'))
     const [head] = ((await written(suite))[0]?.text ?? '').split('\n')
     expect(head).to.equal(
-      'method,path,object,anonymous,member,support,auditor,admin,pdp-client,auditor+member,admin+auditor,everyone',
+      'method,path,object,anonymous,member,support,auditor,admin,pdp-client,auditor+member,auditor+support,admin+auditor,everyone',
     )
   })
 

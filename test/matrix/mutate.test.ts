@@ -77,13 +77,13 @@ describe('sallyport matrix mutate', () => {
     const survived = shipped.judged.filter(({ verdict }) => verdict.kind === 'survived')
     const text = formatText({ ...shipped, judged: survived })
     expect(text.match(/no row of a matrix notices it: .*, asked by a gateway, is 403/g)).to.have.length(survived.length)
-    expect(survived.map(({ mutant }) => mutant.line)).to.deep.equal([18, 64, 65])
+    expect(survived.map(({ mutant }) => mutant.line)).to.deep.equal([18, 68, 69])
     // Rights to fields that only the server writes, to create one's own record, and to filter: no row asks for them.
     const changes = shipped.judged.flatMap(({ verdict }) => (verdict.kind === 'not-found' ? verdict.differs : []))
     for (const change of changes) {
       expect(change).to.match(/field (id|createdAt|updatedAt) on|gains create on users \(owner\)|filtering and sorting/)
     }
-    expect(changes).to.have.length(12)
+    expect(changes).to.have.length(14)
     expect(scoreOf(shipped)).to.be.within(97, 99)
   })
 

@@ -58,8 +58,8 @@ describe('docs/testing-policies.md', () => {
     expect(red).to.contain(explain.trim())
     const { code, printed } = await run(explain)
     expect(code).to.equal(0)
-    expect(printed).to.contain('policy.csv:35  p, support, orders, list|read, any, *, allow')
-    expect(PAGE).to.contain('because of line 35 of `policies/policy.csv`')
+    expect(printed).to.contain('policy.csv:36  p, support, orders, list|read, any, *, allow')
+    expect(PAGE).to.contain('because of line 36 of `policies/policy.csv`')
     await writeFile(
       join(folder, 'my-orders.csv'),
       csv.replace('{id},placed+open,401,403,403', '{id},placed+open,401,403,200'),

@@ -55,9 +55,11 @@ export function operationsOf(document: Document): readonly string[] {
     .toSorted()
 }
 
-function textsOf(folder: string, files: Files): readonly { readonly name: string; readonly text: string }[] {
-  const own = Object.entries(files).filter(([name]) => name.startsWith(`${folder}/`))
-  const texts = new Map(readdirSync(new URL(folder, ROOT)).map((name) => [name, read(`${folder}/${name}`)]))
+function textsOf(folder: string, given: Files): readonly { readonly name: string; readonly text: string }[] {
+  const own = Object.entries(given).filter(([name]) => name.startsWith(`${folder}/`))
+  const names = readdirSync(new URL(folder, ROOT), { recursive: true, encoding: 'utf8' })
+  const files = names.filter((name) => /\.\w+$/.test(name))
+  const texts = new Map(files.map((name) => [name, read(`${folder}/${name}`)]))
   for (const [name, text] of own) texts.set(name.slice(folder.length + 1), text)
   return [...texts].map(([name, text]) => ({ name, text, ...(name.startsWith('commands/') && { isCommand: true }) }))
 }

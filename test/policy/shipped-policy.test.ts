@@ -23,6 +23,10 @@ const refused: Access = () => []
 const any: Access = (_relates, whole) => whole
 const own: Access = (relates, whole) => (relates.has('owner') ? whole : [])
 const ownDraft: Access = (relates, whole) => (relates.has('draft') ? own(relates, whole) : [])
+const statusIf =
+  (name: string): Access =>
+  (relates) =>
+    relates.has(name) ? ['status'] : []
 const openStatus: Access = (relates) => (relates.has('placed') || relates.has('open') ? ['status'] : [])
 const fields =
   (...names: readonly string[]): Access =>
@@ -62,6 +66,9 @@ const TABLE: readonly Row[] = [
   { on: 'orders', actions: 'create', everyone: refused, member: ownDraft, support: ownDraft, auditor: refused, admin: any },
   { on: 'orders', actions: 'replace delete', everyone: refused, member: ownDraft, support: ownDraft, auditor: refused, admin: any },
   { on: 'orders', actions: 'update', everyone: refused, member: ownDraft, support: both(openStatus, ownDraft), auditor: refused, admin: any },
+  { on: 'orders', actions: 'place', everyone: refused, member: ownDraft, support: ownDraft, auditor: refused, admin: any },
+  { on: 'orders', actions: 'ship', everyone: refused, member: refused, support: statusIf('placed'), auditor: refused, admin: any },
+  { on: 'orders', actions: 'cancel', everyone: refused, member: refused, support: statusIf('open'), auditor: refused, admin: any },
   { on: 'accounts', actions: 'list read', everyone: refused, member: own, support: own, auditor: any, admin: any },
   { on: 'accounts', actions: 'create update', everyone: refused, member: refused, support: refused, auditor: refused, admin: any },
   { on: 'accounts', actions: 'replace delete', ...everybody(refused) },

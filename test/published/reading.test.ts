@@ -157,7 +157,7 @@ describe('published versions', () => {
         expect(await explained(record))
           .to.contain('200')
           .and.to.contain('anonymous, notes, list')
-          .and.to.contain('what the present policy would answer is not known: database:4/policy.csv:73:1')
+          .and.to.contain('what the present policy would answer is not known: database:4/policy.csv:77:1')
       }
       const replayed = await policy(['replay', log, '--candidate', 'database:1', '--baseline', 'database:2'], env)
       expect([replayed.code, replayed.stderr]).to.deep.equal([1, ''])

@@ -58,7 +58,7 @@ describe('matrices over HTTP', () => {
     expect([body.test.command, body.test.findings]).to.deep.equal(['sallyport matrix test', true])
     expect(body.test.result.counts).to.include({ passed: 4, failed: 1 })
     const [wrong] = body.test.result.results.filter(({ outcome }: { outcome: string }) => outcome === 'failed')
-    expect([wrong.cell.column, wrong.status, wrong.cause]).to.deep.equal(['support', 200, 'policy.csv:35 allows it'])
+    expect([wrong.cell.column, wrong.status, wrong.cause]).to.deep.equal(['support', 200, 'policy.csv:36 allows it'])
     const { line, column } = wrong.place
     const [orders] = body.matrices.result.matrices
     expect(orders.rows[1][orders.places[1].indexOf(`${line}:${column}`)]).to.equal('403')

@@ -19,6 +19,7 @@ const ALLOW: Readonly<Record<string, string>> = {
   '/api/accounts': 'GET, HEAD, POST, OPTIONS',
   '/api/accounts/{id}': 'GET, HEAD, PATCH, OPTIONS',
   '/api/accounts/{id}/balance': 'GET, HEAD, OPTIONS',
+  ...Object.fromEntries(['place', 'ship', 'cancel'].map((one) => [`/api/orders/{id}/${one}`, 'POST, OPTIONS'])),
   '/profile': 'GET, HEAD, PATCH, OPTIONS',
   '/profile/{id}': 'GET, HEAD, OPTIONS',
   '/livez': 'GET, HEAD, OPTIONS',

@@ -33,7 +33,7 @@ describe('an answer with `?can=true`', () => {
     const { body } = await get(`/api/orders?can=true&status[in]=draft,placed`, callers.alice)
     const draft = body.items.find((one: { status: string }) => one.status === 'draft')
     const placed = body.items.find((one: { status: string }) => one.status === 'placed')
-    expect(draft.can.actions).to.deep.equal(['read', 'replace', 'update', 'delete'])
+    expect(draft.can.actions).to.deep.equal(['read', 'replace', 'update', 'delete', 'place'])
     expect(placed.can).to.deep.equal({ actions: ['read'], fields: [] })
     expect(body.can.actions).to.deep.equal(['list', 'create'])
     expect((await get(`/api/orders?can=true`, callers.audrey)).body.can).to.deep.equal({

@@ -9,12 +9,21 @@ import shape from '../../docs/schemas/schema-diff.schema.json' with { type: 'jso
 import { FileError } from '../../src/base/diagnostic.ts'
 import { CHANGE_CODES } from '../../src/tools/schema/diff/formats.ts'
 import { sectionOf } from '../documented.ts'
-import { removeFolder } from '../ends-with-tests.ts'
+import { removeFolder, removeWithTests } from '../ends-with-tests.ts'
 import { sarifFaults } from '../sarif.ts'
 import { schemaCommandRun } from './command.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
-const SCHEMAS = join(ROOT, 'schemas')
+/** The shipped files without commands, so that a case may change whatever commands need. */
+const SHIPPED = removeWithTests(await mkdtemp(join(tmpdir(), 'sallyport-schemas-')))
+const [SCHEMAS, POLICIES] = [join(SHIPPED, 'schemas'), join(SHIPPED, 'policies')]
+await cp(join(ROOT, 'schemas'), SCHEMAS, { recursive: true, filter: (path) => !path.endsWith('/commands') })
+await cp(join(ROOT, 'policies'), POLICIES, { recursive: true })
+const RULES = join(POLICIES, 'policy.csv')
+await writeFile(RULES, (await readFile(RULES, 'utf8')).replaceAll(/^p, \w+, +orders, +(?:place|ship|cancel).*\n/gm, ''))
+
+const diffRun = (...args: readonly string[]) => schemaCommandRun('diff', '--policies', POLICIES, ...args)
+
 const PAGE = join(ROOT, 'docs/changing-schemas.md')
 
 // biome-ignore lint/suspicious/noExplicitAny: schemas as the cases edit them
@@ -189,7 +198,7 @@ describe('sallyport schema diff', () => {
     await writeFile(orders(), JSON.stringify(json, null, 2))
   }
 
-  const diff = (...args: readonly string[]) => schemaCommandRun('diff', SCHEMAS, folder, ...args)
+  const diff = (...args: readonly string[]) => diffRun(SCHEMAS, folder, ...args)
 
   async function changes(): Promise<readonly Told[]> {
     const { stdout, error } = await diff('--format', 'json')
@@ -227,7 +236,7 @@ describe('sallyport schema diff', () => {
       properties.currency.readOnly = true
     })
     const there = JSON.parse((await diff('--format', 'json')).stdout)
-    const back = JSON.parse((await schemaCommandRun('diff', folder, SCHEMAS, '--format', 'json')).stdout)
+    const back = JSON.parse((await diffRun(folder, SCHEMAS, '--format', 'json')).stdout)
     await edit(({ 'x-resource': { routes } }) => {
       routes.pop()
       routes[0] = { path: '/api/orders', methods: ['GET'], found: '/api/notes' }
@@ -241,11 +250,11 @@ describe('sallyport schema diff', () => {
     await edit(({ properties }) => {
       properties.note['x-reference'].onDelete = 'restrict'
     })
-    const restricted = JSON.parse((await schemaCommandRun('diff', other, folder, '--format', 'json')).stdout)
+    const restricted = JSON.parse((await diffRun(other, folder, '--format', 'json')).stdout)
     await edit(({ properties }) => {
       delete properties.note['x-reference']
     })
-    const freed = JSON.parse((await schemaCommandRun('diff', other, folder, '--format', 'json')).stdout)
+    const freed = JSON.parse((await diffRun(other, folder, '--format', 'json')).stdout)
     await removeFolder(other)
     for (const { changes: told } of [there, back, moved, restricted, freed])
       for (const { code } of told) found.add(code)
@@ -270,7 +279,7 @@ describe('sallyport schema diff', () => {
     const before = await mkdtemp(join(tmpdir(), 'sallyport-schemas-'))
     await cp(folder, before, { recursive: true })
     await keeping('30d')
-    const told = async (old: string, next: string) => (await schemaCommandRun('diff', old, next)).stdout
+    const told = async (old: string, next: string) => (await diffRun(old, next)).stdout
     const kept = 'orders: versions at /api/orders/{id}/history are kept for'
     expect(await told(before, folder)).to.include(`! ${kept} 90d -> 30d [history-changed]`)
     expect(await told(folder, before)).to.include(`+ ${kept} 30d -> 90d [history-changed]`)
@@ -315,7 +324,7 @@ describe('sallyport schema diff', () => {
       'policies matrix-outdated',
     ])
     expect(told.find(({ code }) => code === 'resource-removed')?.file).to.equal(join(SCHEMAS, 'orders.json'))
-    const { stdout } = await schemaCommandRun('diff', folder, SCHEMAS)
+    const { stdout } = await diffRun(folder, SCHEMAS)
     expect(stdout).to.include('+ orders: the resource is new [resource-added]')
   })
 
@@ -334,7 +343,7 @@ describe('sallyport schema diff', () => {
     await writeFile(orders(), JSON.stringify(elsewhere))
     const moved = (await changes()).map(({ concern, code }) => `${concern} ${code}`)
     expect(moved).to.include.members(['clients resource-removed', 'data data-unreachable'])
-    const back = await schemaCommandRun('diff', folder, SCHEMAS, '--format', 'json')
+    const back = await diffRun(folder, SCHEMAS, '--format', 'json')
     const codes = JSON.parse(back.stdout).changes.map(({ concern, code }: Told) => `${concern} ${code}`)
     expect(codes).to.include('clients resource-added').and.not.include('data data-removed')
     await rm(tools)
@@ -392,11 +401,11 @@ describe('sallyport schema diff', () => {
     await writeFile(orders(), '{')
     const faulty = await diff()
     expect([faulty.code, faulty.stdout, faulty.error instanceof FileError]).to.deep.equal([2, '', true])
-    const unknown = await schemaCommandRun('diff', 'no-such-branch', SCHEMAS)
+    const unknown = await diffRun('no-such-branch', SCHEMAS)
     expect(unknown.error?.message).to.match(
       /^`no-such-branch` is neither a directory nor a commit of the git repository/,
     )
-    const nowhere = await schemaCommandRun('diff', SCHEMAS, SCHEMAS, '--policies', join(folder, 'nowhere'))
+    const nowhere = await diffRun(SCHEMAS, SCHEMAS, '--policies', join(folder, 'nowhere'))
     expect(nowhere.error?.message).to.include('is not a directory: name a directory of policy files')
   })
 
@@ -420,7 +429,7 @@ describe('sallyport schema diff', () => {
     git('init', '-q', '-b', 'main')
     git('add', '.')
     git('commit', '-qm', 'as shipped')
-    const compare = async () => (await schemaCommandRun('diff', 'HEAD', folder, '--schemas', folder)).stdout
+    const compare = async () => (await diffRun('HEAD', folder, '--schemas', folder)).stdout
     await mkdir(join(folder, 'commands'), { recursive: true })
     await write({})
     expect(await compare()).to.include('orders: the path /api/orders/{id}/placement is new [route-added]')
@@ -447,15 +456,15 @@ describe('sallyport schema diff', () => {
     await edit(({ properties }) => {
       delete properties.note
     })
-    const { stdout } = await schemaCommandRun('diff', 'main', folder, '--schemas', folder)
+    const { stdout } = await diffRun('main', folder, '--schemas', folder)
     expect(stdout).to.include('orders: the field note is gone [field-removed]')
     git('commit', '-qam', 'without the note')
-    const both = await schemaCommandRun('diff', 'HEAD~1', 'HEAD', '--schemas', folder)
+    const both = await diffRun('HEAD~1', 'HEAD', '--schemas', folder)
     expect(both.error?.message).to.equal(undefined)
     expect(both.stdout).to.include('orders: the field note is gone [field-removed]\n      HEAD:orders.json:')
     await writeFile(orders(), '{')
     git('commit', '-qam', 'broken')
-    const broken = await schemaCommandRun('diff', 'HEAD~1', 'HEAD', '--schemas', folder)
+    const broken = await diffRun('HEAD~1', 'HEAD', '--schemas', folder)
     expect(broken.error?.message).to.match(/^HEAD:orders\.json:1:2: /)
   })
 

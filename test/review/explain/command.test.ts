@@ -25,7 +25,7 @@ Nearest   it would be allowed
             if the object were draft (status is draft)
               policy.csv:28  p, member, orders, delete, owner+draft, *, allow
             if the caller had the role admin
-              policy.csv:50  p, admin, orders, list|read|create|replace|update|delete, any, *, allow
+              policy.csv:53  p, admin, orders, list|read|create|replace|update|delete, any, *, allow
 `
 
 const READ_USER = `\
@@ -34,11 +34,11 @@ ALLOW     GET /api/users/{id}: a client gets 200
 Caller    anybody with the role support (inherits member)
 Asks for  read on users
 Relation  owner  not known: it holds if id is the caller
-Rules     policy.csv:30  p, member, users, read, owner, *, allow
-            support inherits member (policy.csv:34)
-          policy.csv:38  p, support, users, list|read, any, contact, allow
-Cases     owner           200                   policy.csv:30, policy.csv:38
-          otherwise       200                   policy.csv:38
+Rules     policy.csv:31  p, member, users, read, owner, *, allow
+            support inherits member (policy.csv:35)
+          policy.csv:41  p, support, users, list|read, any, contact, allow
+Cases     owner           200                   policy.csv:31, policy.csv:41
+          otherwise       200                   policy.csv:41
           no such object  404 object-not-found
 Fields    owner:
             shown: all fields

@@ -200,7 +200,7 @@ describe('explain, beside a running server', () => {
     const token = person && (await server.token(person.id, ...person.roles))
     const operation = route?.endpoints.get(method as Method)?.operation ?? ''
     const body = BODIES[route?.resource ?? '']?.[operation]?.()
-    return server.ask(method, path, { token, body: route?.redirect ? undefined : body })
+    return server.ask(method, path, { token, body: route?.redirect || route?.command ? undefined : body })
   }
 
   /** The log as a file would hold it. */

@@ -60,11 +60,11 @@ After     draft    no
 Rules     no rule matches, and nothing is allowed without a rule
 Nearest   it would be allowed
             if the object were placed (status is placed)
-              policy.csv:36  p, support, orders, update, placed>shipped, progress, allow
+              policy.csv:37  p, support, orders, update, placed>shipped, progress, allow
             if the object after the write were cancelled (status is cancelled)
-              policy.csv:37  p, support, orders, update, open>cancelled, progress, allow
+              policy.csv:38  p, support, orders, update, open>cancelled, progress, allow
             if the caller had the role admin
-              policy.csv:50  p, admin, orders, list|read|create|replace|update|delete, any, *, allow
+              policy.csv:53  p, admin, orders, list|read|create|replace|update|delete, any, *, allow
             if the caller were owner (customerId is the caller) and the object after the write were draft
               (status is draft)
               policy.csv:26  p, member, orders, replace|update, owner+draft>draft, *, allow
