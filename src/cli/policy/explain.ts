@@ -66,10 +66,17 @@ export async function explainFlags(
   if (asked.record !== undefined) return explainRecorded(asked, asked.record, files)
   const { reader, close } = readerOf(asked.database)
   try {
-    return await withGrantNotes(await explainRequest(asked, files, reader), asked)
+    return await withGrantNotes(withPresentNote(await explainRequest(asked, files, reader), asked), asked)
   } finally {
     await close()
   }
+}
+
+/** Where the object is stored, its history isn't asked. */
+function withPresentNote(found: Explanation, { object, at }: ExplainInput): Explanation {
+  if (object === undefined || at === undefined || Date.parse(found.at) >= Date.now()) return found
+  const note = 'the objects are those of today: `access who --at` asks their histories'
+  return { ...found, notes: [...found.notes, note] }
 }
 
 /** Says which roles the subject has for a time: the question names the roles that count. */

@@ -52,6 +52,15 @@ describe('sallyport policy explain, of stored objects and records', () => {
     expect(anybody.relations.map(({ holds }) => holds)).to.deep.equal([null, null, false])
   })
 
+  it('says of a time in the past that the objects are those of today', async () => {
+    const [, task = ''] = ids.get('tasks') ?? []
+    const asked = ['--role', 'member', '--subject', 'bob', 'GET', '/tasks/{id}', '--object', task]
+    const note = 'the objects are those of today: `access who --at` asks their histories'
+    expect((await explained([...asked, '--at', '2026-01-01'])).notes).to.include(note)
+    expect((await explained([...asked, '--at', '2999-01-01'])).notes).not.to.include(note)
+    expect((await explained(asked)).notes).not.to.include(note)
+  })
+
   it('makes no database, and changes none', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'explain-'))
     const args = ['--role', 'member', '--subject', 'alice', 'GET', '/api/v1/notes/{id}', '--object', 'x']
