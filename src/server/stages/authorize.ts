@@ -84,10 +84,13 @@ export function decideRequest(gate: Gate, policy: ActivePolicy, asked: AcceptedR
   const steps = () => stepsOf(gate, policy, asked, question)
   const facts = factsFrom(gate, asked)
   const { at, match } = asked
-  const ownership = policy.snapshot.ownershipOf(question.resource.name)
-  const history = { route: match.route, query: match.target.query, at, ownership }
   const decided =
-    match.route.history && gate.changes ? decideHistory(steps, facts, gate.changes, history) : withFacts(steps(), facts)
+    match.route.history && gate.changes
+      ? decideHistory(steps, facts, gate.changes, {
+          ...{ route: match.route, query: match.target.query, at },
+          ownership: policy.snapshot.ownershipOf(question.resource.name),
+        })
+      : withFacts(steps(), facts)
   return onceKnown(decided, orRefuse<Decision>)
 }
 
