@@ -23,8 +23,8 @@ export async function askInMemory(server: Server, requests: readonly string[], c
   const wires = Array.from({ length: CONNECTIONS }, () => new Wire())
   for (const wire of wires) server.emit('connection', wire)
   const each = Math.ceil(count / CONNECTIONS)
-  const askInTurn = async (wire: Wire) => {
-    for (let i = 0; i < each; i++) await wire.ask(requests[i % requests.length] ?? '')
+  const askInTurn = async (wire: Wire, n: number) => {
+    for (let i = n; i < each * CONNECTIONS; i += CONNECTIONS) await wire.ask(requests[i % requests.length] ?? '')
   }
   const before = process.threadCpuUsage()
   await Promise.all(wires.map(askInTurn))
@@ -67,8 +67,8 @@ class Wire extends Duplex {
   override _write(chunk: Buffer, _: BufferEncoding, done: () => void): void {
     this.#answer += chunk.toString('latin1')
     const [head = '', body] = this.#answer.split('\r\n\r\n')
-    if (body !== undefined && body.length >= Number(/content-length: (\d+)/i.exec(head)?.[1])) {
-      if (/^HTTP\/1\.1 20[01] /.test(head)) setImmediate(this.#answered)
+    if (body !== undefined && body.length >= Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0)) {
+      if (/^HTTP\/1\.1 20[014] /.test(head)) setImmediate(this.#answered)
       else this.#failed(new Error(`${head}\n${body}`))
       this.#answer = ''
     }

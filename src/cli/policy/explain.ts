@@ -75,8 +75,7 @@ export async function explainFlags(
 /** Where the object is stored, its history isn't asked. */
 function withPresentNote(found: Explanation, { object, at }: ExplainInput): Explanation {
   if (object === undefined || at === undefined || Date.parse(found.at) >= Date.now()) return found
-  const note = 'the objects are those of today: `access who --at` asks their histories'
-  return { ...found, notes: [...found.notes, note] }
+  return { ...found, notes: [...found.notes, 'the objects are those of today: `access who --at` asks their histories'] }
 }
 
 /** Says which roles the subject has for a time: the question names the roles that count. */
