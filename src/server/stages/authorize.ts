@@ -87,7 +87,9 @@ export function decideRequest(gate: Gate, policy: ActivePolicy, asked: AcceptedR
   const decided =
     match.route.history && gate.changes
       ? decideHistory(steps, facts, gate.changes, {
-          ...{ route: match.route, query: match.target.query, at },
+          route: match.route,
+          query: match.target.query,
+          at,
           ownership: policy.snapshot.ownershipOf(question.resource.name),
         })
       : withFacts(steps(), facts)
