@@ -123,14 +123,15 @@ interface AlikeParts {
 interface AlikeQuestion {
   readonly snapshot: Snapshot
   readonly resource: Resource
-  readonly action: string
+  /** The actions whose rules decide, besides `read`. */
+  readonly asked: readonly string[]
   readonly object: Representation | undefined
   readonly find: FindObjects
 }
 
 /** Throws what `find` throws. */
-export async function callersAlike({ snapshot, resource, action, object, find }: AlikeQuestion): Promise<CallersAlike> {
-  const actions = [action, 'read'].filter((name) => resource.actions.has(name))
+export async function callersAlike({ snapshot, resource, asked, object, find }: AlikeQuestion): Promise<CallersAlike> {
+  const actions = [...asked, 'read'].filter((name) => resource.actions.has(name))
   const tables = await Promise.all(actions.map((name) => snapshot.table(snapshot.anybody, resource.name, name)))
   const compared = [...new Set(tables.flatMap((table) => table.compared))]
   const attributes = [...new Set(tables.flatMap((table) => table.attributes))]

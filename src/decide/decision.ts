@@ -53,6 +53,12 @@ export class WatchDecision {
     this.list = new ListDecision(sight.grants.list)
   }
 
+  /** The fields that at least one event may show. */
+  get shown(): FieldNames {
+    const { watch, read } = this.sight.grants
+    return new ListDecision(watch).shown.intersection(new ListDecision(read).shown)
+  }
+
   get evidence(): Evidence {
     const { watch, list, read } = this.sight.grants
     const all = [watch, read, list]

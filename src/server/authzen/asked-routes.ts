@@ -71,9 +71,9 @@ function rank({ kind, view }: Route): number {
   return (kind === 'caller' ? 2 : 0) + (view === undefined ? 0 : 1)
 }
 
-/** Whether a list shows one object is decided like a read of it, by the rules about `list`. */
+/** Whether a list or a stream of events shows one object is decided like a read of it, by the rules about `list` or `watch`. */
 function onOneObject(endpoint: Endpoint): Endpoint {
-  return endpoint.operation === 'list' ? { ...endpoint, operation: 'read' } : endpoint
+  return ['list', 'watch'].includes(endpoint.operation) ? { ...endpoint, operation: 'read' } : endpoint
 }
 
 /** The list of the objects that the action is about. A view limits what a read shows, not what a write may change. */

@@ -39,7 +39,7 @@ export async function peopleAlike(
   const alike = await callersAlike({
     snapshot: pep.policy.snapshot,
     resource: target.resource,
-    action: target.endpoint.action,
+    asked: [target.endpoint.action],
     object: represent(stored),
     find: findIn(store, MOST_RELATED, pep),
   })

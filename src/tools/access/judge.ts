@@ -145,6 +145,11 @@ export async function judge(request: JudgedRequest, question: Question, facts: F
   if (isRefusal(decision)) return REFUSED
   if (decision.kind === 'route') return { answer: 'yes', fields: NO_FIELDS, evidence: decision.evidence }
   if (decision.kind === 'list') return judged(decision.shown, field, decision.evidence)
+  if (decision.kind === 'watch') {
+    const seen = judged(decision.shown, field, decision.evidence)
+    // The stream opens also where no event may ever show a field.
+    return field === undefined ? { ...seen, answer: 'yes' } : seen
+  }
   const by = { policy: { snapshot, blocked }, trust: DEFAULT_TRUST, resources, now, ask }
   const subject = { type: 'user', id: question.subject.caller?.id ?? '' }
   const about = { subject, resource: { type: target.resource.name, id }, action: { name: target.endpoint.action } }

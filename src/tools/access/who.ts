@@ -12,6 +12,7 @@ import { isBlocked } from '../../decide/decide.ts'
 import type { FactSource } from '../../decide/facts.ts'
 import { askingOf } from '../../decide/grants/caller-grants.ts'
 import { type DirectPolicy, directPolicy } from '../../decide/grants/direct.ts'
+import { servedRoute } from '../../decide/object-routes.ts'
 import { leavesOf, stepsIn } from '../../decide/relations/all-kinds.ts'
 import { filledFields } from '../../decide/relations/ownership.ts'
 import type { CallerValues } from '../../decide/relations/relation-kind.ts'
@@ -20,7 +21,7 @@ import { namesIn } from '../../decide/rules/terms.ts'
 import { isClaimableRole, isSubject } from '../../identity/caller.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
 import { represent, type StoredObject } from '../../resources/object.ts'
-import type { Resource, Resources } from '../../resources/resource.ts'
+import type { Endpoint, Resource, Resources } from '../../resources/resource.ts'
 import { stateAt } from '../../store/changes.ts'
 import type { RouteRequest } from '../explain/request.ts'
 import { quoteRules } from '../explain/text/quote-rules.ts'
@@ -167,15 +168,11 @@ async function prepare(question: WhoQuestion): Promise<Asking> {
   }
   const snapshot = directPolicy(reviewed.policy, resources, now)
   const object = id === undefined ? undefined : await objectOf(opened, resource, { id, now })
-  if (id !== undefined && !object) {
-    throw new ToolError(
-      `no object of \`${resource.name}\` has the id \`${id}\`, so everybody gets 404: name another one`,
-    )
-  }
+  if (id !== undefined && !object) throw new ToolError(missingText(request, id))
   const alike = await callersAlike({
     snapshot,
     resource,
-    action: endpoint.action,
+    asked: actionsOf(resource, endpoint, now),
     object: object && represent(object),
     find: opened.past?.find(MOST_RELATED) ?? findIn(opened.store, MOST_RELATED),
   })
@@ -208,6 +205,20 @@ async function prepare(question: WhoQuestion): Promise<Asking> {
     records: readsRecords ? await recordsIn(opened) : new Map(),
     known: new Map(),
   }
+}
+
+/** Whoever may sees the history of a deleted object, which isn't there to be decided about. */
+function missingText({ route }: RouteRequest, id: string): string {
+  const none = `no object of \`${route.resource}\` has the id \`${id}\``
+  return route.history
+    ? `${none}: name another one or, if it was deleted, a time before that (--at)`
+    : `${none}, so everybody gets 404: name another one`
+}
+
+/** Whoever follows events must be able to list and read, too. */
+function actionsOf(resource: Resource, { operation, action }: Endpoint, now: number): readonly string[] {
+  const beside = operation === 'watch' ? (['list', 'read'] as const) : []
+  return [action, ...beside.map((one) => servedRoute(resource, one, now)?.endpoint.action ?? one)]
 }
 
 /** Where too many objects are related, the database is asked, which knows the present. */
