@@ -95,8 +95,8 @@ function batchesOf(parts: StackParts): Batches {
       transactions && verifierOn
         ? (whose, work) =>
             queues.run(whose, () =>
-              holding(transactions, parts, ({ store, directory, keep }, held) => {
-                const services = { ...parts.services, store }
+              holding(transactions, parts, ({ store, directory, changes, keep }, held) => {
+                const services = { ...parts.services, store, ...(parts.services.changes && { changes }) }
                 const inside = { ...parts, ...held, store, services, verifier: verifierOn(directory) }
                 return work({ ask: askParts(inside), keep })
               }),

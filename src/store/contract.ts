@@ -285,7 +285,7 @@ export interface OpenedStore {
 }
 
 /** What a transaction has of the database. Its reads see its writes, and nobody else does before it commits. */
-export interface OpenTransaction extends Pick<OpenedStore, 'store' | 'directory' | 'outbox'> {
+export interface OpenTransaction extends Pick<OpenedStore, 'store' | 'directory' | 'outbox' | 'changes'> {
   /** Keeps an object under an idempotency key, as a create does. Throws ReplayTaken. */
   keep(replay: Replay, object: StoredObject): Promise<void>
 }

@@ -145,6 +145,25 @@ for (const [engine, startOn] of ENGINES) {
       expect(await titles(ann, `?at=${first}`)).to.deep.equal(['first'])
     })
 
+    for (const atomic of [false, true]) {
+      it(`have the writes before them in a batch that is ${atomic ? '' : 'not '}atomic`, async () => {
+        const path = `/papers/${await made('papers', { title: 'one' })}`
+        const requests = [
+          { id: 'change', method: 'PATCH', path, body: { title: 'two' } },
+          { id: 'then', method: 'GET', path: `${path}/history` },
+          { id: 'delete', method: 'DELETE', path },
+          { id: 'gone', method: 'GET', path: `${path}/history` },
+        ]
+        const { status, body, text } = await ask('POST', '/batch', { atomic, requests })
+        expect(status, text).to.equal(200)
+        const [, then, , gone] = body.responses
+        const titles = ({ items }: { items: Shown[] }) => items.map(({ object }) => object?.title)
+        expect(titles(then.body)).to.deep.equal(['two', 'one'])
+        expect(titles(gone.body)).to.deep.equal([undefined, 'two', 'one'])
+        expect(gone.body.items[0].by).to.include({ subject: 'root', action: 'delete' })
+      })
+    }
+
     it('end with what is kept, are erased as those of others, and are closed where a compared field was erased', async () => {
       const deleted = async () => {
         const id = await made('papers', { ownerId: 'ann', title: 'one', secret: 's' })

@@ -111,6 +111,7 @@ papers: { open: [id, title], whole: [id, title, secret, status] }
       SHIPPED('policy.csv'),
       [
         ...['papers', 'folders', 'memberships', 'marks'].map((name) => `p, root, ${name}, *, any, *, allow`),
+        'p, root, system/batch, send, any, *, allow',
         `p, ${DENIED_ROLE}, papers, read, any, *, allow`,
         'p, owners, papers, history, owner, *, allow',
         ...lines,

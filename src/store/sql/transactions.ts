@@ -8,12 +8,16 @@ import type { SqlEngine } from './statement.ts'
 export const TRANSACTION_MS = 2000
 
 /** `opened`, `engine`: of the transaction. */
-export function openTransaction({ store, directory, outbox }: OpenedStore, engine: SqlEngine): OpenTransaction {
+export function openTransaction(
+  { store, directory, outbox, changes }: OpenedStore,
+  engine: SqlEngine,
+): OpenTransaction {
   const now = () => engine.now().getTime()
   return {
     store,
     directory,
     outbox,
+    changes,
     keep: (replay, object) => engine.write(() => keepReplay(engine.dialect, replay, object, now())),
   }
 }
