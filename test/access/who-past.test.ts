@@ -94,6 +94,8 @@ for (const [engine, startOn] of ENGINES) {
         expect(report.asToday).to.deep.equal([])
         expect(shownTo(report), at).to.deep.equal(shown)
       }
+      const { stderr } = await sallyport(['access', 'who', 'GET', `/papers/${id}/history`], { env: on?.env ?? {} })
+      expect(stderr).to.include('name another one or, if it was deleted, a time before that (--at)')
       // The negative control: to answer by another time would be found.
       expect(told[0]?.shown).not.to.deep.equal(told.at(-1)?.shown)
     }).timeout(60_000)
