@@ -1,6 +1,7 @@
 /** A schema as a list of parts that all hold for the same value, without `$ref` and `allOf`. */
 import { isObject } from '../../base/is-object.ts'
 import type { Json } from '../resource.ts'
+import { OWN_KEYWORDS } from '../schema/own-keywords.ts'
 import type { JsonObject } from '../schema/schema-file.ts'
 import { referredSchema } from '../schema/subschemas.ts'
 
@@ -142,10 +143,7 @@ export const WITHOUT_EFFECT = [
   'deprecated',
   'default',
   'readOnly',
-  'x-resource',
-  'x-index',
-  'x-unique',
-  'x-reference',
+  ...Object.keys(OWN_KEYWORDS),
 ]
 
 /** Keywords that samples and comparisons take apart. */
