@@ -125,8 +125,8 @@ export function readDuration(text: string): number | undefined {
   return /^[1-9]\d{0,5}[smhd]$/.test(text) ? ms(text as StringValue) : undefined
 }
 
-/** The form that `readDuration` reads, in the largest unit that gives a whole number. */
+/** In the largest unit that gives a whole number: the form that `readDuration` reads, and years, as `x-history` has. */
 export function durationText(milliseconds: number): string {
-  const unit = (['d', 'h', 'm', 's'] as const).find((one) => milliseconds % ms(`1${one}`) === 0) ?? 's'
+  const unit = (['y', 'd', 'h', 'm', 's'] as const).find((one) => milliseconds % ms(`1${one}`) === 0) ?? 's'
   return `${Math.round(milliseconds / ms(`1${unit}`))}${unit}`
 }

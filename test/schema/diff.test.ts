@@ -274,7 +274,7 @@ describe('sallyport schema diff', () => {
       edit((schema) => {
         Object.assign(schema, { 'x-history': { keep } })
       })
-    await keeping('90d')
+    await keeping('2y')
     const { stdout } = await diff()
     expect(stdout).to.include('+ orders: the path /api/orders/{id}/history is new [route-added]')
     expect(stdout).to.match(/^\S+ -> \S+: 0 breaking changes for clients, 0 for stored data/)
@@ -283,8 +283,8 @@ describe('sallyport schema diff', () => {
     await keeping('30d')
     const told = async (old: string, next: string) => (await diffRun(old, next)).stdout
     const kept = 'orders: versions at /api/orders/{id}/history are kept for'
-    expect(await told(before, folder)).to.include(`! ${kept} 90d -> 30d [history-changed]`)
-    expect(await told(folder, before)).to.include(`+ ${kept} 30d -> 90d [history-changed]`)
+    expect(await told(before, folder)).to.include(`! ${kept} 2y -> 30d [history-changed]`)
+    expect(await told(folder, before)).to.include(`+ ${kept} 30d -> 2y [history-changed]`)
     expect(await told(folder, SCHEMAS)).to.include(
       '! orders: the path /api/orders/{id}/history is gone [route-removed]',
     )
