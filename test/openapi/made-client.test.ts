@@ -20,10 +20,13 @@ const CALLS = 'made-client.ts'
 const GENERATED = join(ROOT, 'examples/typescript-client/generated')
 const SHIPPED = ['--policies', join(ROOT, 'policies'), '--schemas', join(ROOT, 'schemas')]
 
-/** The command file of docs/commands.md. */
+/** The shipped command with the body of docs/commands.md. */
 async function placeOrder(): Promise<string> {
-  const page = await readFile(join(ROOT, 'docs/commands.md'), 'utf8')
-  return /^```json\n(\{.*?)^```/ms.exec(page)?.[1] ?? ''
+  const [page, shipped] = await Promise.all(
+    ['docs/commands.md', 'schemas/commands/place-order.json'].map((file) => readFile(join(ROOT, file), 'utf8')),
+  )
+  const body = /^```json\n("input": .*?)^```/ms.exec(page ?? '')?.[1]
+  return JSON.stringify({ ...JSON.parse(shipped ?? ''), ...JSON.parse(`{${body}}`) })
 }
 
 /** It may be run again, so that a repeat gets past the rules. */

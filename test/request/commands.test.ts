@@ -11,7 +11,7 @@ import { NeededParts } from '../../src/tools/usage/needed-parts.ts'
 import { policyParts } from '../../src/tools/usage/parts.ts'
 import { sallyport } from '../command.ts'
 import { ENGINES, type OnEngine } from '../data/each-engine.ts'
-import { ruledBy, withRules } from '../policy-text.ts'
+import { ruledBy } from '../policy-text.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { COMMANDING } from './commanding-world.ts'
 
@@ -254,10 +254,9 @@ for (const [engine, startOn] of ENGINES) {
 
 describe('the command of docs/commands.md', () => {
   const page = readFileSync(new URL('../../docs/commands.md', import.meta.url), 'utf8')
-  const rule = /^ +(p, member, orders, place, .*)$/m.exec(page)?.[1] ?? ''
-  const place = /^```json\n(\{.*?)^```/ms.exec(page)?.[1] ?? ''
-  const creates = /^```json\n("create":.*?)^```/ms.exec(page)?.[1] ?? ''
-  const shippedRules = readFileSync(new URL('../../policies/policy.csv', import.meta.url), 'utf8')
+  const shipped = readFileSync(new URL('../../schemas/commands/place-order.json', import.meta.url), 'utf8')
+  const blocks = [...page.matchAll(/^```json\n(.*?)^```/gms)].map(([, text = '']) => text)
+  const parts = blocks.filter((text) => text.startsWith('"')).map((text) => JSON.parse(`{${text}}`))
   const limits = `body: 100kb
 page: { default: 50, max: 200 }
 limits:
@@ -265,11 +264,11 @@ limits:
 `
 
   it('is answered as the page says, with the note that it creates, as often as a limit of its action lets it', async () => {
-    const command = JSON.stringify({ ...JSON.parse(place), ...JSON.parse(`{${creates}}`) })
+    expect(JSON.parse(blocks[0] ?? '')).to.deep.equal(JSON.parse(shipped))
+    const command = JSON.stringify(Object.assign(JSON.parse(shipped), ...parts))
     const server = await startTestServer({
       files: {
         'schemas/commands/place-order.json': command,
-        'policies/policy.csv': withRules(shippedRules, rule),
         'policies/limits.yaml': limits,
       },
     })
