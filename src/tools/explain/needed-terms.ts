@@ -18,6 +18,8 @@ export interface Held {
   readonly open?: Names | undefined
   /** The open relations that are known to hold, or not to hold, after the write. */
   readonly settledAfter?: Names | undefined
+  /** What was changed, and stays so: an open name can't hold where that would end it. */
+  readonly changes?: readonly NeededChange[] | undefined
 }
 
 type TermChange = Extract<NeededChange, { readonly kind: `${'' | 'not-'}${'relation' | 'result' | 'condition'}` }>
@@ -119,11 +121,8 @@ function distinct(changes: readonly TermChange[]): TermChange[] {
 }
 
 /** The situation after the changes; undefined if it is impossible. A field with one value ends other relations. */
-export function heldAfter(
-  changes: readonly NeededChange[],
-  held: Held,
-  request: HypotheticalRequest,
-): Held | undefined {
+export function heldAfter(more: readonly NeededChange[], held: Held, request: HypotheticalRequest): Held | undefined {
+  const changes = [...(held.changes ?? []), ...more]
   const named = (kind: NeededChange['kind']) =>
     new Set(changes.flatMap((change) => (change.kind === kind && 'name' in change ? [change.name] : [])))
   const before = { on: named('relation'), off: named('not-relation') }
@@ -136,11 +135,11 @@ export function heldAfter(
   const conditions = held.conditions.union(named('condition')).difference(named('not-condition'))
   const toggled = [before.on, before.off, named('condition'), named('not-condition')]
   const open = toggled.reduce((some, names) => some.difference(names), held.open ?? new Set())
-  if (!relations || !held.result) return relations && { relations, conditions, open }
+  if (!relations || !held.result) return relations && { relations, conditions, open, changes }
   const settledAfter: Names = new Set([...after.on, ...after.off, ...(held.settledAfter ?? [])])
   const fixed = new Set([...settledAfter, ...(request.becomes?.states ?? [])])
   const result = leavesAfter(held.result, lasting(before, after, fixed), request)
-  return result && { relations, conditions, result, open, settledAfter }
+  return result && { relations, conditions, result, open, settledAfter, changes }
 }
 
 /** The situations in which each open name holds or doesn't. */
