@@ -91,7 +91,8 @@ for (const [protocol, reader] of [
       await server.ask('GET', '/nowhere', { token })
       const points = () => sent().flatMap((one) => one.points)
       const found = () => points().flatMap(({ exemplars }) => exemplars)
-      await until(() => found().length >= 2)
+      const isSent = (traceId: string) => collector.spans.some((span) => span.traceId === traceId)
+      await until(() => found().length >= 2 && found().every(({ traceId }) => isSent(traceId)))
       const roots = new Map(collector.spans.map(({ traceId, spanId }) => [traceId + spanId, true]))
       for (const point of points()) {
         for (const { traceId, spanId, asDouble, timeUnixNano } of point.exemplars) {
