@@ -32,6 +32,14 @@ const LEFT: readonly Part[] = ['projects', 'tasks'].map((name) => ({
 const inThread = (options: TestServerOptions) =>
   (ENGINES[0] as (typeof ENGINES)[number])[1]({ ...options, writer: 'thread' })
 
+/** A busy machine may need more than the two seconds that a transaction has: then nothing was done, and it is sent again. */
+async function inTime(send: () => Promise<Answer>): Promise<Answer> {
+  for (let tries = 4; ; tries -= 1) {
+    const answer = await send()
+    if (answer.status !== 503 || tries === 0) return answer
+  }
+}
+
 for (const [engine, startOn] of [...ENGINES, ['SQLite with its thread', inThread] as const]) {
   describe(`an atomic batch, on ${engine}`, () => {
     let on: OnEngine
@@ -48,7 +56,7 @@ for (const [engine, startOn] of [...ENGINES, ['SQLite with its thread', inThread
     after(() => on.stop())
 
     const send = (requests: readonly Part[], token = alice, headers: Record<string, string> = {}) =>
-      sendBatch(server, token, requests, { atomic: true, headers })
+      inTime(() => sendBatch(server, token, requests, { atomic: true, headers }))
     const statuses = ({ body }: Answer) => body.responses.map(({ status }: PartAnswer) => status)
     const total = async () => (await server.ask('GET', '/projects?count=exact&limit=1', { token: ada })).body.total
 
@@ -129,7 +137,7 @@ for (const [engine, startOn] of [...ENGINES, ['SQLite with its thread', inThread
         round += 1
         const [together, apart] = [`all-${round}`, `one-${round}`]
         const [one, two] = await Promise.all([together, apart].map((name) => server.token(name, 'member')))
-        const batch = await sendBatch(server, one, partsOf(shapes, together), { atomic: true })
+        const batch = await send(partsOf(shapes, together), one)
         const alone = await sendOneByOne(server, two ?? '', partsOf(shapes, apart))
         const names = { [together]: 'owner', [apart]: 'owner' }
         const left = async (token = '') => comparable(await sendOneByOne(server, token, LEFT), names)
