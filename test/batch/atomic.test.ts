@@ -32,7 +32,7 @@ const LEFT: readonly Part[] = ['projects', 'tasks'].map((name) => ({
 const inThread = (options: TestServerOptions) =>
   (ENGINES[0] as (typeof ENGINES)[number])[1]({ ...options, writer: 'thread' })
 
-/** A busy machine may need more than the two seconds that a transaction has: then nothing was done, and it is sent again. */
+/** A busy machine may need more than the two seconds of a transaction: then nothing was done, and it is sent again. */
 async function inTime(send: () => Promise<Answer>): Promise<Answer> {
   for (let tries = 4; ; tries -= 1) {
     const answer = await send()
