@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { freePort } from '../redis.ts'
-import { FIRST_KILL, times } from '../runs.ts'
+import { FIRST_KILL, inTurn, times } from '../runs.ts'
 import { childrenOf, type ServedCluster } from '../serve/cluster.ts'
 import { until } from '../until.ts'
 import type { FollowingClient } from './follow.ts'
@@ -13,7 +13,8 @@ import { ParcelOffice } from './parcel-office.ts'
 
 const KILLS = times(6)
 
-for (const engine of ['SQLite', 'PostgreSQL'] as const) {
+// Each commit takes the turn of the other one.
+for (const engine of inTurn(['SQLite', 'PostgreSQL'] as const, 2)) {
   describe(`events while processes are killed, on ${engine}`, function () {
     this.timeout(300_000)
     let office: ParcelOffice
