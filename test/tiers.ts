@@ -17,12 +17,12 @@ export function soakFiles(): readonly string[] {
 /** For the turns of files: the lower digits are those of the parts within a file, which must not follow the files. */
 const FILES_SEED = SEED >>> 10
 
-/** Of these, the files of one soak: of those that do more in soak, each commit runs a quarter. */
+/** Of these, the files of one soak: of those that do more in soak, each commit runs a tenth. */
 export function soakFilesNow(seed = FILES_SEED): readonly string[] {
   const [slow = [], larger = []] = [true, false].map((isSlow) => {
     return soakFiles().filter((file) => file.endsWith('.soak.ts') === isSlow)
   })
-  return [...slow, ...inTurn(larger, 4, seed)]
+  return [...slow, ...inTurn(larger, 10, seed)]
 }
 
 /**
