@@ -3,8 +3,8 @@
  * its name tells the process, so that the next command can remove it or name it.
  */
 
-import { rmSync } from 'node:fs'
-import { mkdir, open, readdir, rm } from 'node:fs/promises'
+import { mkdirSync, rmSync } from 'node:fs'
+import { open, readdir, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 
@@ -29,16 +29,25 @@ export interface Leftover {
 /** Removed also when a signal ends the process. */
 export async function beginUnfinished(parent: string, of: string): Promise<Unfinished> {
   const folder = join(parent, `.${of}.${thisHost()}-${process.pid}.partial`)
-  await mkdir(folder, { mode: 0o700 })
   const end = () => {
     rmSync(folder, { recursive: true, force: true })
     process.exit(2)
   }
+  const leaveSignals = () => {
+    for (const signal of SIGNALS) process.off(signal, end)
+  }
   for (const signal of SIGNALS) process.once(signal, end)
+  try {
+    // Made while no signal is dealt with: one that comes now finds the folder, and leaves nothing.
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    leaveSignals()
+    throw error
+  }
   return {
     folder,
     async remove() {
-      for (const signal of SIGNALS) process.off(signal, end)
+      leaveSignals()
       await rm(folder, { recursive: true, force: true })
     },
   }
