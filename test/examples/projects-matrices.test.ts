@@ -12,6 +12,7 @@ import type { Result } from '../../src/tools/matrix/run/result.ts'
 import { testMatrices } from '../../src/tools/matrix/run/trials.ts'
 import { openTrialPool, startTrialServer } from '../../src/tools/matrix/target/trial-target.ts'
 import { removeFolder } from '../ends-with-tests.ts'
+import { told } from '../matrix/told.ts'
 import { withRules } from '../policy-text.ts'
 import { unguardedPolicies } from './unguarded.ts'
 
@@ -105,8 +106,4 @@ async function ask(files: readonly string[], policies: string): Promise<readonly
     observe: () => {},
   })
   return results
-}
-
-function told(results: readonly Result[]): readonly string[] {
-  return results.flatMap(({ outcome, title, why = '' }) => (outcome === 'passed' ? [] : [`${title}: ${why}`]))
 }

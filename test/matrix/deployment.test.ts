@@ -6,11 +6,12 @@ import { expect } from 'chai'
 import { readConfig } from '../../src/config/config.ts'
 import { withKeys } from '../../src/identity/keys/embedded/kept-keys.ts'
 import { databaseIn } from '../../src/store/open.ts'
-import type { Result, Run } from '../../src/tools/matrix/run/result.ts'
+import type { Run } from '../../src/tools/matrix/run/result.ts'
 import { testMatrices } from '../../src/tools/matrix/run/trials.ts'
 import { retryAfter } from '../../src/tools/matrix/target/http.ts'
 import { openTargetPool, type TargetOptions } from '../../src/tools/matrix/target/open-targets.ts'
 import { startTestServer, type TestServer } from '../server.ts'
+import { told } from './told.ts'
 
 const MATRICES = new URL('.', import.meta.url).pathname
 /** A folder that isn't there. */
@@ -226,10 +227,6 @@ function run(
 
 function keyPlaceOf(dataDirectory: string): TargetOptions['keyPlace'] {
   return { dataDirectory, database: databaseIn(dataDirectory), secrets: undefined }
-}
-
-function told(results: readonly Result[]): readonly string[] {
-  return results.flatMap(({ outcome, title, why }) => (outcome === 'passed' ? [] : [`${title}: ${why}`]))
 }
 
 async function counts({ app }: TestServer): Promise<Readonly<Record<string, number>>> {

@@ -21,6 +21,7 @@ import { openTargetPool } from '../../src/tools/matrix/target/open-targets.ts'
 import { ENGINES } from '../data/each-engine.ts'
 import { EVENTS_WORLD } from '../events/events-world.ts'
 import { startTestServer, type TestServer } from '../server.ts'
+import { told } from './told.ts'
 
 const HEAD = 'method,path,object,event,becomes,body,member,support,auditor\n'
 const CELLS = `${HEAD}GET,/parcels/events,none,,,,200,200,200
@@ -309,10 +310,6 @@ async function run(
     observe: () => {},
   })
   return results
-}
-
-function told(results: readonly Result[]): readonly string[] {
-  return results.flatMap(({ outcome, title, why = '' }) => (outcome === 'passed' ? [] : [`${title}: ${why}`]))
 }
 
 function faults(results: readonly Result[]): readonly string[] {

@@ -11,6 +11,7 @@ import { openTargetPool } from '../../src/tools/matrix/target/open-targets.ts'
 import { openTrialPool, startTrialServer } from '../../src/tools/matrix/target/trial-target.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { CONDITION_CELLS, PROJECT_FILES, RELATED_CELLS, TRANSITION_CELLS } from './projects.ts'
+import { told } from './told.ts'
 
 describe('cells about objects that rest on others', () => {
   let server: TestServer
@@ -92,10 +93,6 @@ async function run({ folder }: TestServer, matrix: string, url: string | undefin
     observe: () => {},
   })
   return results
-}
-
-function told(results: readonly Result[]): readonly string[] {
-  return results.flatMap(({ outcome, title, why = '' }) => (outcome === 'passed' ? [] : [`${title}: ${why}`]))
 }
 
 async function counts(server: TestServer) {
