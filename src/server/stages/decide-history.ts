@@ -77,7 +77,7 @@ interface DecidedOnEnd {
 /** Each doubles the number of decisions. */
 const MOST_UNKNOWN = 6
 
-/** The decision that holds whatever isn't known any more; undefined if there is none. */
+/** The decision if all unknown relations, held or not, lead to a permit; undefined otherwise. */
 async function certain(
   steps: () => Steps<Decision | Refusal>,
   facts: FactSource,

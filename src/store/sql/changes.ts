@@ -24,7 +24,7 @@ const ALL = Number.MAX_SAFE_INTEGER
 
 export function changesTables({ number, key, strict, outboxNumber }: SqlDialect): readonly string[] {
   return [
-    // The columns of an object before a write and after it; null where there was none, or is none any more.
+    // The columns of an object before a write and after it; null where there is no object.
     `create table if not exists changes (
       number ${outboxNumber}, resource ${key} not null, id ${key} not null, at ${key} not null, written_by text,
       created_at ${key} not null, before_version ${number}, before_updated_at ${key}, before_document text,

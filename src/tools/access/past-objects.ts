@@ -14,7 +14,7 @@ export interface TakenAsToday {
   readonly why: string
 }
 
-/** By id: what was then in place of what is now, of the objects that have changed since; undefined for none. */
+/** The objects that have changed since, by id, as they were then; undefined for one that wasn't there. */
 export type OtherThen = ReadonlyMap<string, StoredObject | undefined>
 
 const AS_TODAY: OtherThen = new Map()

@@ -147,7 +147,7 @@ interface Asking extends WhoQuestion {
   readonly snapshot: DirectPolicy
   readonly object: StoredObject | undefined
   readonly alike: CallersAlike
-  /** Values of the caller may fill fields, also those of what a command creates; or the object is the caller's own. */
+  /** The object is the caller's own, or the caller's values may fill fields, also of an object that a command creates. */
   readonly isOwn: boolean
   readonly people: ReadonlyMap<string, WhoCaller>
   readonly records: ReadonlyMap<string, StoredObject>

@@ -198,7 +198,7 @@ export interface CellObject {
 export interface GivenAnswer {
   readonly status: number
   readonly method: string
-  /** Of what happens to the object. */
+  /** The event that the caller is told. */
   readonly told?: string | undefined
   /** All rows of a list, the one object, or that of the event; and the objects that each can show. */
   readonly rows: readonly { readonly shown: Representation; readonly objects: readonly Representation[] }[]

@@ -61,7 +61,7 @@ export interface Answer {
   readonly of?: Representation | undefined
   /** The rows of all pages of a list. */
   readonly items?: readonly { readonly object: Representation; readonly shown: Representation }[]
-  /** What the caller is told of what happens to the object. */
+  /** The event that the caller is told. */
   readonly told?: ToldEvent
   /** What the request leaves. */
   readonly objects: Objects
@@ -162,7 +162,7 @@ function activeOf(evaluated: EvaluatedPolicy): ActivePolicy {
   }))
 }
 
-/** What the server tells the caller, whom it has let follow. Relations are looked up as they are after the change. */
+/** The event that the server sends to a caller who may follow. Relations are looked up as they are after the change. */
 async function withEvent(
   request: PredictedRequest,
   decision: WatchDecision,

@@ -39,7 +39,7 @@ export type ToldWord = (typeof TOLD_WORDS)[number]
 
 export interface Expected {
   readonly status: number
-  /** Of what happens to the object. */
+  /** The event that the caller is told. */
   readonly told?: ToldWord
   /** The answer shows exactly the fields of this view of views.yaml. */
   readonly view?: string
