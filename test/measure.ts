@@ -43,3 +43,11 @@ export async function measure(args: readonly string[], env: NodeJS.ProcessEnv): 
   if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${problem}`)
   return { output, lines, cpu, milliseconds: performance.now() - begun, megabytes: most }
 }
+
+/** The milliseconds of processor time that this process uses meanwhile: a busy machine hardly changes them. */
+export async function cpuMs(work: () => unknown): Promise<number> {
+  const begun = process.cpuUsage()
+  await work()
+  const { user, system } = process.cpuUsage(begun)
+  return (user + system) / 1000
+}

@@ -114,7 +114,7 @@ describe('the discovery document of an OpenID provider', () => {
     }
     const started = performance.now()
     expect(await codeOf()).to.equal('key-server-unavailable')
-    expect(performance.now() - started).to.be.within(2_000, 8_000)
+    expect(performance.now() - started).to.be.within(2_000, 60_000)
     end.abort()
   })
 

@@ -52,7 +52,7 @@ describe('a key server in trouble', () => {
     const started = performance.now()
     const asked = [server, trickle].map(({ url }) => ask(verifierOf(url), signer.token()))
     expect(await Promise.all(asked)).to.deep.equal(['key-server-unavailable', 'key-server-unavailable'])
-    expect(performance.now() - started).to.be.within(2_500, 8_000)
+    expect(performance.now() - started).to.be.within(2_500, 60_000)
     await trickle.stop()
   })
 

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import type { TokenVerifier } from '../../src/identity/caller.ts'
 import { readCredentials } from '../../src/identity/caller.ts'
 import { verifyCredentials } from '../../src/server/stages/authenticate.ts'
+import { cpuMs } from '../measure.ts'
 
 describe('credentials of a request', () => {
   it('without an Authorization header there are none', () => {
@@ -66,12 +67,13 @@ describe('credentials of a request', () => {
     expect(JSON.stringify(credentials)).not.to.include('c2VjcmV0')
   })
 
-  it('a long header is read in one pass', () => {
-    const started = performance.now()
-    expect(readCredentials(['Authorization', `Bearer ${'='.repeat(1_000_000)}`]).kind).to.equal('rejected')
-    expect(readCredentials(['Authorization', `Bearer ${' '.repeat(1_000_000)}`]).kind).to.equal('rejected')
-    expect(readCredentials(['Authorization', `Bearer ${'a='.repeat(500_000)}`]).kind).to.equal('rejected')
-    expect(performance.now() - started).to.be.lessThan(1_000)
+  it('a long header is read in one pass', async () => {
+    const took = await cpuMs(() => {
+      for (const token of ['='.repeat(1_000_000), ' '.repeat(1_000_000), 'a='.repeat(500_000)]) {
+        expect(readCredentials(['Authorization', `Bearer ${token}`]).kind).to.equal('rejected')
+      }
+    })
+    expect(took).to.be.lessThan(1_000)
   })
 })
 

@@ -5,6 +5,7 @@ import type { TokenVerifier } from '../../src/identity/caller.ts'
 import { fixedKeys } from '../../src/identity/keys/embedded/key-ring.ts'
 import { readCompactToken } from '../../src/identity/tokens/compact-token.ts'
 import { createTokenVerifier } from '../../src/identity/tokens/token-verifier.ts'
+import { cpuMs } from '../measure.ts'
 import { ask } from './outcome.ts'
 import { AUDIENCE, asEmbedded, claims, ed25519, encode, ISSUER } from './signer.ts'
 
@@ -150,13 +151,12 @@ describe('the form of a token', () => {
       expect(await ask(verifier, ofLength(8193))).to.equal('token-invalid')
     })
 
-    it('a token of 1 MB is refused in less than 50 ms, whatever is in it', async () => {
+    it('a token of 1 MB is refused by 50 ms of work, whatever is in it', async () => {
       await ask(verifier, token)
       for (const unit of ['a', '.', '=', 'a.b', '\0', '😀']) {
         const long = unit.repeat(1_048_576 / unit.length)
-        const started = performance.now()
-        expect(await ask(verifier, long)).to.equal('token-invalid')
-        expect(performance.now() - started).to.be.lessThan(50)
+        const refuse = async () => expect(await ask(verifier, long)).to.equal('token-invalid')
+        expect(await cpuMs(refuse)).to.be.lessThan(50)
       }
     })
   })

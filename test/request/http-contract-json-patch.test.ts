@@ -1,5 +1,6 @@
 /** docs/http.md, "PATCH": JSON Patch (RFC 6902) over real HTTP, whole or not at all. */
 import { expect } from 'chai'
+import { cpuMs } from '../measure.ts'
 import type { Answer, TestServer } from '../server.ts'
 import { startWithThings } from './things.ts'
 
@@ -292,10 +293,11 @@ describe('PATCH with a JSON Patch', () => {
     })
     const long = await create({ doc: Array.from({ length: 30_000 }, () => 1) })
     const operations = (at: string) => Array.from({ length: 1000 }, () => ({ op: 'add', path: at, value: 1 }))
-    const started = performance.now()
-    expect((await patchWith(path, operations('/doc/wide/x'))).status).to.equal(200)
-    expect((await patchWith(long, operations('/doc/0'))).status).to.equal(200)
-    expect(performance.now() - started).to.be.lessThan(3000)
+    const took = await cpuMs(async () => {
+      expect((await patchWith(path, operations('/doc/wide/x'))).status).to.equal(200)
+      expect((await patchWith(long, operations('/doc/0'))).status).to.equal(200)
+    })
+    expect(took).to.be.lessThan(3000)
   })
 
   it('412 and 428 come before the 409 of the patch', async () => {

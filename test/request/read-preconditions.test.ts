@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { Problem } from '../../src/base/problems/problem.ts'
 import type { TagCondition } from '../../src/server/input/input.ts'
 import { readPreconditions } from '../../src/server/stages/validate.ts'
+import { cpuMs } from '../measure.ts'
 
 /** RFC 9110 section 8.8.3: etagc. */
 const etagc = fc
@@ -45,16 +46,17 @@ describe('a list of entity tags', () => {
     )
   })
 
-  it('is read in one go, however hostile it is', () => {
-    const started = performance.now()
-    for (const part of ['"', ' ', ',', 'W/', '" "', '"a" ', ', ', '"",']) {
-      try {
-        read(part.repeat(16_000 / part.length))
-      } catch (error) {
-        expect(error).to.be.instanceOf(Problem)
+  it('is read in one go, however hostile it is', async () => {
+    const took = await cpuMs(() => {
+      for (const part of ['"', ' ', ',', 'W/', '" "', '"a" ', ', ', '"",']) {
+        try {
+          read(part.repeat(16_000 / part.length))
+        } catch (error) {
+          expect(error).to.be.instanceOf(Problem)
+        }
       }
-    }
-    expect(performance.now() - started).to.be.lessThan(1000)
+    })
+    expect(took).to.be.lessThan(1000)
   })
 })
 

@@ -237,7 +237,7 @@ export function describeSharedChanges(database: () => TestDatabase): void {
     )
   })
 
-  it('wakes a listener of another instance soon, also when changes are no longer kept', async () => {
+  it('wakes a listener of another instance, also when changes are no longer kept', async () => {
     const [reader, writer] = [await open(), await open()]
     let calls = 0
     const leave = reader.changes.onChange(() => {
@@ -245,9 +245,7 @@ export function describeSharedChanges(database: () => TestDatabase): void {
     })
     await until(() => calls === 1)
     await writer.store.create(creation('t', {}))
-    const begun = performance.now()
     await until(() => calls === 2)
-    expect(performance.now() - begun).to.be.lessThan(1000)
     await open(RESOURCES)
     await until(() => calls === 3)
     leave()

@@ -3,6 +3,7 @@ import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import { MemberCutter } from '../../src/store/lists/member-cutter.ts'
 import { ANY_CHARACTER } from '../any-character.ts'
+import { cpuMs } from '../measure.ts'
 
 type Cut = (text: string, fields: ReadonlySet<string>) => string
 
@@ -137,12 +138,11 @@ describe('a document cut in its text', () => {
     })
   }
 
-  it('takes time in proportion to its length, whatever stands in it', () => {
+  it('takes time in proportion to its length, whatever stands in it', async () => {
     const hostile = [`\\`.repeat(400_000), '\\"'.repeat(200_000), '['.repeat(400_000), '"'.repeat(400_000)]
     for (const one of hostile) {
-      const started = performance.now()
-      expect(cutDocument(JSON.stringify({ secret: one, a: 1 }), new Set(['a']))).to.equal('"a":1')
-      expect(performance.now() - started).to.be.lessThan(2000)
+      const cut = () => expect(cutDocument(JSON.stringify({ secret: one, a: 1 }), new Set(['a']))).to.equal('"a":1')
+      expect(await cpuMs(cut)).to.be.lessThan(2000)
     }
   })
 })
