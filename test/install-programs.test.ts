@@ -22,7 +22,7 @@ describe('the programs that tests need', () => {
     expect(status).to.equal(1)
     expect(stderr).to.match(/programs that are missing: .*\bredis-server\b/)
     const [, packages = ''] = /sudo apt-get install -y --no-install-recommends ([a-z -]+)\)/.exec(stderr) ?? []
-    expect(packages.split(' ')).to.include.members(['chromium', 'curl', 'redis-server', 'wrk'])
+    expect(packages.split(' ')).to.include.members(['chromium-headless-shell', 'curl', 'redis-server', 'wrk'])
     expect(stderr.trim().split('\n')).to.have.length(1)
     expect(stderr).to.not.include('installing')
   })
@@ -45,7 +45,7 @@ describe('the programs that tests need', () => {
       writeFileSync(join(every, name), '')
       chmodSync(join(every, name), 0o755)
     }
-    expect(installAs(1000, every).stderr).to.not.match(/\b(redis-server|wrk|chromium)\b/)
+    expect(installAs(1000, every).stderr).to.not.match(/\b(redis-server|wrk|chromium-headless-shell)\b/)
   })
 
   /** As this user, with no program in the path but those of the folder. */

@@ -9,7 +9,7 @@ export const INSTALL_MS = 180_000
 /** By the program's name, the Debian package that has it. */
 const PACKAGES = {
   caddy: 'caddy',
-  chromium: 'chromium',
+  'chromium-headless-shell': 'chromium-headless-shell',
   curl: 'curl',
   etcd: 'etcd-server',
   haproxy: 'haproxy',
