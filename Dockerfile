@@ -24,6 +24,8 @@ COPY --from=build /app/dist ./dist
 COPY --from=build /app/package.json ./
 COPY LICENSE ./
 COPY bin ./bin
+# What `policy check` says of its codes, and the shapes of files that commands read.
+COPY docs ./docs
 COPY src ./src
 COPY policies ./policies
 COPY schemas ./schemas

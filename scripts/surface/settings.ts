@@ -3,7 +3,7 @@ import { CATALOGUE } from '../../src/base/problems/catalogue.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { DENIAL_REASONS } from '../../src/server/authzen/trust.ts'
 import { LAYOUTS } from '../../src/store/sql/tables.ts'
-import { CODES } from '../../src/tools/check/catalogue.ts'
+import { codesExplained } from '../../src/tools/check/catalogue.ts'
 import type { Members } from './members.ts'
 
 export function settingMembers(): Members {
@@ -37,7 +37,7 @@ export function codeMembers(): Members {
   const layouts = Object.entries(LAYOUTS.at(-1)?.layouts ?? {})
   return [
     ...Object.entries(CATALOGUE).map(([code, { status }]) => [`problem ${code}`, String(status)] as const),
-    ...[...CODES.values()].map(({ code, severity }) => [`finding ${code}`, severity] as const),
+    ...codesExplained().map(({ code, severity }) => [`finding ${code}`, severity] as const),
     ...Object.keys(DENIAL_REASONS).map((reason) => [`reason ${reason}`, ''] as const),
     ...layouts.map(([engine, layout]) => [`layout ${engine}`, String(layout)] as const),
   ]

@@ -20,9 +20,9 @@ export interface FindingReport {
   readonly beside?: { readonly text: readonly Paragraph[]; readonly json: Readonly<Record<string, unknown>> }
 }
 
-/** `command`: the words behind `sallyport`; `rules`: every code that its findings can have. */
-export function findingFormats(command: string, rules: readonly FindingRule[]) {
-  const run = (report: FindingReport) => sarifRun(command, rules, report)
+/** `command`: the words behind `sallyport`; `rules`: every code that its findings can have, asked for by SARIF alone. */
+export function findingFormats(command: string, rules: () => readonly FindingRule[]) {
+  const run = (report: FindingReport) => sarifRun(command, rules(), report)
   const formats = formatsOf((report: FindingReport) => {
     const { errors, warnings, suppressed, more, findings, beside } = report
     return {

@@ -45,7 +45,7 @@ interface Image {
 const OURS: Image = {
   name: 'sallyport',
   bin: 'bin/sallyport.js',
-  app: ['LICENSE', 'bin', 'dist', 'node_modules', 'package.json', 'policies', 'schemas', 'src'],
+  app: ['LICENSE', 'bin', 'dist', 'docs', 'node_modules', 'package.json', 'policies', 'schemas', 'src'],
   mostBytes: 50_000_000,
 }
 const PROJECT: Image = {

@@ -15,11 +15,11 @@ import type { Resources } from '../../resources/resource.ts'
 import { checkGuarantees } from '../guarantees/check-guarantees.ts'
 import { loadPolicy, orFaults, type PolicyPlace, readPlace, ToolError } from '../load-policy.ts'
 import { replaceAll } from '../release/folder/replace-all.ts'
-import { CODES, findInBlocked, findInPolicy } from './catalogue.ts'
+import { codesExplained, findInBlocked, findInPolicy, WARNINGS } from './catalogue.ts'
 import { checkedBlocked, checkedPolicy, type PolicyParts } from './check.ts'
 import { applySuppressions, readSuppressions, unusedSuppression } from './suppressions.ts'
 
-export const CHECK_FORMATS = findingFormats('policy check', [...CODES.values()])
+export const CHECK_FORMATS = findingFormats('policy check', codesExplained)
 
 export interface CheckOptions {
   readonly policies: PolicyPlace
@@ -128,7 +128,7 @@ async function blockedPart(reading: PolicyReading, { users, now }: CheckOptions)
 }
 
 function withoutSuppressed({ sources, findings, lookedFor }: Files): Pick<FindingReport, 'findings' | 'suppressed'> {
-  const read = sources.map((source) => readSuppressions(source, suppressible()))
+  const read = sources.map((source) => readSuppressions(source, WARNINGS))
   const suppressions = read.flatMap((one) => one.suppressions)
   const { kept, suppressed, unused } = applySuppressions(findings, suppressions)
   const redundant = unused.filter(({ code }) => lookedFor.has(code)).map(unusedSuppression)
@@ -155,10 +155,5 @@ function attempt<T>(work: () => T | Promise<T>): Promise<LoadAttempt<T>> {
 
 /** Without a directory the check finds no unknown users, so no suppression of `unknown-user` counts as redundant. */
 function codesLookedFor(users: ReadonlySet<string> | undefined): ReadonlySet<string> {
-  return new Set([...suppressible()].filter((code) => code !== 'unknown-user' || users !== undefined))
-}
-
-function suppressible(): ReadonlySet<string> {
-  const warnings = [...CODES.values()].filter(({ severity }) => severity === 'warning')
-  return new Set(warnings.map(({ code }) => code).filter((code) => !code.startsWith('suppression-')))
+  return users ? WARNINGS : WARNINGS.difference(new Set(['unknown-user']))
 }

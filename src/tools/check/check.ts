@@ -10,21 +10,9 @@ import { type RuleLine, readRuleLines } from '../../policy/parse/rule-lines.ts'
 import type { PolicyFiles, RequiredFileName } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
 
-/** A line of docs/checks.md. `meaning` and `fix` are sentences without a final period, values in backticks. */
-export interface CodeEntry {
-  readonly code: string
-  readonly meaning: string
-  readonly fix: string
-}
-
-/** For tables of codes. */
-export function codeEntry(code: string, meaning: string, fix: string): CodeEntry {
-  return { code, meaning, fix }
-}
-
-/** A check: the codes of its findings, and the findings. */
+/** A check: the codes of its findings, which docs/checks.md explains, and the findings. */
 export interface PolicyCheck<Subject = CheckedPolicy> {
-  readonly codes: readonly CodeEntry[]
+  readonly codes: readonly string[]
   readonly find: (subject: Subject) => readonly Diagnostic[]
 }
 
@@ -35,26 +23,30 @@ export interface FoundAt extends Pick<Required<Diagnostic>, 'message' | 'hint'> 
 
 /** A check whose findings have one code. */
 export function check<Subject = CheckedPolicy>({
+  code,
   find,
-  ...entry
-}: CodeEntry & { readonly find: (subject: Subject) => readonly FoundAt[] }): PolicyCheck<Subject> {
+}: {
+  readonly code: string
+  readonly find: (subject: Subject) => readonly FoundAt[]
+}): PolicyCheck<Subject> {
   return {
-    codes: [entry],
-    find: (subject) => find(subject).map(({ at, message, hint }) => warning(at, entry.code, message, hint)),
+    codes: [code],
+    find: (subject) => find(subject).map(({ at, message, hint }) => warning(at, code, message, hint)),
   }
 }
 
 /** A check that looks at each rule alone: `judge` finds at most one fault, at one cell of the rule's line. */
 export function ruleCheck({
+  code,
   cell,
   judge,
-  ...entry
-}: CodeEntry & {
+}: {
+  readonly code: string
   readonly cell: number
   readonly judge: (rule: Rule, checked: CheckedPolicy) => Omit<FoundAt, 'at'> | undefined
 }): PolicyCheck {
   return check({
-    ...entry,
+    code,
     find: (checked) =>
       checked.policy.rules.flatMap((rule) => {
         const found = judge(rule, checked)

@@ -5,27 +5,7 @@
 
 import type { Diagnostic, Place, SourceFile } from '../../base/diagnostic.ts'
 import { FORMER_CODES } from '../../policy/former-words.ts'
-import { type CodeEntry, warning } from './check.ts'
-
-export const SUPPRESSION_CODES: readonly CodeEntry[] = [
-  {
-    code: 'suppression-unused',
-    meaning: 'A `check-ignore` comment suppresses nothing: the line below it has no such warning',
-    fix: 'Delete it, or put it directly above its line',
-  },
-  {
-    code: 'suppression-form',
-    meaning: 'A `check-ignore` comment lacks the code or the reason, so it suppresses nothing',
-    fix: 'Write `# check-ignore CODE: reason`',
-  },
-  {
-    code: 'suppression-unknown-code',
-    meaning:
-      'A `check-ignore` comment names a code that no comment can suppress: an error, a warning about suppressions, ' +
-      'or an unknown code',
-    fix: 'Write the code of a warning from this page',
-  },
-]
+import { warning } from './check.ts'
 
 interface Suppression extends Place {
   readonly code: string

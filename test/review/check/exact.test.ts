@@ -32,7 +32,7 @@ const WITH_ROUTE: Resources = { byName: new Map([...RESOURCES.byName, ['docs', R
 const files = fc.oneof(randomPolicy, generousPolicy).map((written) => written.files)
 
 function checkOf(code: string): PolicyCheck {
-  const found = ROUTES_AND_LIMITS.find(({ codes }) => codes.some((one) => one.code === code))
+  const found = ROUTES_AND_LIMITS.find(({ codes }) => codes.includes(code))
   if (!found) throw new Error(`no check has the code ${code}`)
   return found
 }

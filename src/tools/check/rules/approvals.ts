@@ -9,8 +9,6 @@ const FILE = 'approvals.yaml'
 export const APPROVALS: readonly PolicyCheck[] = [
   check({
     code: 'approvals-alone',
-    meaning: 'A change that widens the policy needs nobody but its author (`widens` in `approvals.yaml`)',
-    fix: 'Write `people: 1` or more',
     find: ({ policy: { approvals }, placeOfKey }) => {
       if (!approvals || approvals.widens.people > 0) return []
       const message = 'nobody but the author approves a change that widens the policy, or that changes this file'
@@ -19,10 +17,6 @@ export const APPROVALS: readonly PolicyCheck[] = [
   }),
   check({
     code: 'approvals-author',
-    meaning:
-      'In `approvals.yaml`, a need asks for everybody who may approve for it, so none of them can propose such a change: ' +
-      'authors approve nothing of their own',
-    fix: 'Lower the number, or add people to the groups',
     find: ({ policy: { approvals }, placeOfKey }) =>
       approvals
         ? needsIn(approvals).flatMap(([path, need]) => {
@@ -37,9 +31,6 @@ export const APPROVALS: readonly PolicyCheck[] = [
   }),
   check({
     code: 'approvals-locked',
-    meaning:
-      'Nobody can propose a change of `approvals.yaml`: whoever proposes it is missing for one of the needs that it has',
-    fix: 'Add people to the groups of `widens` and of the entries of `touches` that name the file',
     find: ({ policy: { approvals }, placeOfKey }) => {
       if (!approvals) return []
       const needs = [approvals.widens, ...approvals.touches.filter(({ file }) => file?.includes(FILE))]

@@ -18,13 +18,6 @@ import { eventPairs, historyPairs, pairsOf, type WritePair } from '../reach/writ
 export const ESCALATION: readonly PolicyCheck[] = [
   check({
     code: 'self-grant',
-    meaning:
-      'A subject that is not a role with `privileged: true` may write the data on which a relation rests (other ' +
-      'objects, the fields that lead to them, its own users record), and so allow itself what another line allows ' +
-      'by this relation, and what nothing allowed it before',
-    fix:
-      'Let the write need a relation that is held already, keep the fields out of its views, or write `privileged: ' +
-      'true` at the role',
     find: (checked) => {
       const { found, undecided } = findSelfGrants(checked)
       const grants = found.map(({ write, gain, written, relation, resource }) => {
@@ -46,10 +39,6 @@ export const ESCALATION: readonly PolicyCheck[] = [
   }),
   check({
     code: 'write-beyond-read',
-    meaning:
-      'Somebody may replace, update or delete objects of a path but not read them, perhaps because a deny of another ' +
-      'of its subjects stops the read: the same ownership should hold for every method',
-    fix: 'Narrow the relation of the write to the relation of the read, widen the read, or deny the write where the read is denied',
     find: (checked) =>
       storedResources(checked.resources).flatMap((resource) =>
         allBeyondRead(resource, pairsOf(resource, checked.index, WRITES), checked),
@@ -57,8 +46,6 @@ export const ESCALATION: readonly PolicyCheck[] = [
   }),
   check({
     code: 'history-beyond-read',
-    meaning: 'Somebody may see the history of objects that the same caller may not read',
-    fix: 'Narrow the relation of `history` to that of the read, or widen the read',
     find: (checked) =>
       storedResources(checked.resources).flatMap((resource) =>
         allBeyondRead(resource, historyPairs(resource, checked.index), checked),
@@ -66,8 +53,6 @@ export const ESCALATION: readonly PolicyCheck[] = [
   }),
   check({
     code: 'watch-beyond-read',
-    meaning: 'Somebody may follow objects without the right to list and read them',
-    fix: 'Grant `list` and `read` too, or narrow `watch`',
     find: (checked) =>
       storedResources(checked.resources).flatMap((resource) =>
         allBeyondRead(resource, eventPairs(resource, checked.index), checked),
@@ -75,11 +60,6 @@ export const ESCALATION: readonly PolicyCheck[] = [
   }),
   check({
     code: 'schema-tells',
-    meaning:
-      'A rule at the root of the schema (`if`, `dependentRequired`, `oneOf`, `maxProperties`, a list of `x-unique` and ' +
-      'others) is about several fields, and somebody may write one of them but not read another: a write that gets ' +
-      '400, or 409, reveals the value of the other field',
-    fix: 'Let those who write one field read the others, or remove the rule from the schema',
     find: (checked) =>
       storedResources(checked.resources).flatMap((resource) =>
         crossFieldRulesIn(resource).flatMap((comparison) => revealed(resource, comparison, checked)),

@@ -4,17 +4,11 @@ import type { Policy } from '../../../decide/policy.ts'
 import { isAbout, namesIn } from '../../../decide/rules/terms.ts'
 import { findFormerWords } from '../../../policy/former-words.ts'
 import type { Action, Resource } from '../../../resources/resource.ts'
-import { CELL, type CodeEntry, check, type FoundAt, type PolicyCheck } from '../check.ts'
-
-export const TRAILING_SPACE: CodeEntry = {
-  code: 'trailing-space',
-  meaning: 'A line has a space or tab at its end or before a comma: it means nothing, and appears in diffs',
-  fix: 'Delete it',
-}
+import { CELL, check, type FoundAt, type PolicyCheck } from '../check.ts'
 
 export const WHOLE_FILES: readonly PolicyCheck[] = [
   check({
-    ...TRAILING_SPACE,
+    code: 'trailing-space',
     find: ({ files }) => {
       const { 'policy.csv': rules, 'model.conf': _model, ...yaml } = files
       const inRules = trailingSpaces(rules, /(?<![ \t])[ \t]+(?:$|(?=,(?:[^"]*"[^"]*")*[^"]*$))/)
@@ -23,11 +17,6 @@ export const WHOLE_FILES: readonly PolicyCheck[] = [
   }),
   check({
     code: 'rules-undecided',
-    meaning:
-      'The lines about the resource combine so many relations and conditions that the checks which compare lines ' +
-      'leave the resource out: `self-grant`, `write-beyond-read`, `history-beyond-read`, `watch-beyond-read`, ' +
-      '`route-unreached`, `schema-tells`, `rule-never-matches`, `transition-without-field` and lines without effect. Requests are decided as always',
-    fix: 'Name fewer relations and conditions in the lines about this action',
     find: ({ policy, resources, index, placeOfLine }) =>
       [...index.undecided].flatMap((name) => {
         const resource = resources.byName.get(name)
@@ -42,8 +31,6 @@ export const WHOLE_FILES: readonly PolicyCheck[] = [
   }),
   check({
     code: 'former-word',
-    meaning: 'A later version renamed this word; the former name works for one release',
-    fix: 'Write the new name, or run `sallyport policy check --fix`',
     find: ({ files }) =>
       findFormerWords(files).map(({ former, now, file, line, column }) => {
         const hint = `write \`${now}\`, or run \`sallyport policy check --fix\``

@@ -14,10 +14,6 @@ import { coveredBy, explicitActions, performed, routedActions } from '../reach/w
 export const NEVER_MATCHES: readonly PolicyCheck[] = [
   ruleCheck({
     code: 'relation-never-holds',
-    meaning:
-      'The relation can never hold there: OPTIONS concerns no object, and no relation like `owner` holds for a ' +
-      'caller without credentials',
-    fix: 'Write `any`, or write a separate line for the actions or callers that the relation is meant for',
     cell: CELL.relation,
     judge: (rule, { policy, resources }) => {
       const message = neverHolds(rule, coveredBy(rule, resources), policy)
@@ -28,10 +24,6 @@ export const NEVER_MATCHES: readonly PolicyCheck[] = [
   }),
   ruleCheck({
     code: 'rule-never-matches',
-    meaning:
-      'The names in the relation column can never hold together, or no write leads from the left side to the right ' +
-      'side: two values of one field, a relation and its opposite inside of `all` or `any`, a field that never changes',
-    fix: 'Correct the names, write two lines, or delete the line',
     cell: CELL.relation,
     judge: (rule, { index }) => {
       if (!index.isContradiction(rule)) return undefined
@@ -45,10 +37,6 @@ export const NEVER_MATCHES: readonly PolicyCheck[] = [
   }),
   ruleCheck({
     code: 'transition-without-field',
-    meaning:
-      'The line allows a change from its left side to its right side, but no line grants the field that must change, ' +
-      'so the write is always refused',
-    fix: 'Name a view with this field in the fields column',
     cell: CELL.fields,
     judge: (rule, checked) => {
       const places = checked.index.placesOf(rule)
@@ -63,10 +51,6 @@ export const NEVER_MATCHES: readonly PolicyCheck[] = [
   }),
   ruleCheck({
     code: 'view-without-fields',
-    meaning:
-      'The line names a view for an action that has no fields (`delete`, `options`): the line never matches this ' +
-      'action, so an allow grants nothing and a deny denies nothing',
-    fix: 'Write a separate line for this action, with `*` in the fields column',
     cell: CELL.fields,
     judge: (rule, { resources }) => {
       if (rule.views.includes('*')) return undefined
@@ -77,10 +61,6 @@ export const NEVER_MATCHES: readonly PolicyCheck[] = [
   }),
   ruleCheck({
     code: 'parent-hidden',
-    meaning:
-      'An allow of `list` hides the field of a parent that a path names, so the lists at this path leave out what ' +
-      'only this line shows',
-    fix: 'Add a view with the field',
     cell: CELL.fields,
     judge: (rule, { policy: { views }, resources }) => {
       if (rule.effect !== 'allow' || rule.views.includes('*')) return undefined
@@ -98,8 +78,6 @@ export const NEVER_MATCHES: readonly PolicyCheck[] = [
   }),
   ruleCheck({
     code: 'action-without-route',
-    meaning: 'No route of the resource has a method for the action, so nobody can ask for it',
-    fix: 'Remove the action from the line, or add the method to the schema file',
     cell: CELL.action,
     judge: (rule, { resources }) => {
       const covered = coveredBy(rule, resources).filter(({ builtIn }) => !builtIn)
@@ -114,10 +92,6 @@ export const NEVER_MATCHES: readonly PolicyCheck[] = [
   }),
   ruleCheck({
     code: 'relation-gap',
-    meaning:
-      'The line is about every resource (`*`) and names a relation that one of them lacks: for this resource, an ' +
-      'allow grants nothing and, worse, a deny denies nothing. A deny of `!relation` is an error, because the wall has a gap',
-    fix: 'Declare the relation for this resource in `ownership.yaml`, or write a line for each resource you mean',
     cell: CELL.relation,
     judge: (rule, { policy, resources }) => {
       const named = namesIn(rule).filter((name) => !policy.conditions.has(name))
@@ -132,10 +106,6 @@ export const NEVER_MATCHES: readonly PolicyCheck[] = [
   }),
   ruleCheck({
     code: 'view-gap',
-    meaning:
-      'The line is about every resource (`*`) and names only views that one of them lacks: for this resource, an ' +
-      'allow grants nothing and, worse, a deny denies nothing',
-    fix: 'Declare the view for this resource in `views.yaml`, or write a line for each resource you mean',
     cell: CELL.fields,
     judge: (rule, { policy, resources }) => {
       if (rule.resource !== '*' || rule.views.includes('*')) return undefined
@@ -147,11 +117,6 @@ export const NEVER_MATCHES: readonly PolicyCheck[] = [
   }),
   check({
     code: 'attribute-undeclared',
-    meaning:
-      'A relation compares a field with an attribute of the caller (`equals: subject.…`) which the schema of ' +
-      '`users` does not declare, and which no entry of `callers.yaml` takes from a token or lets a service assert: the ' +
-      'relation never holds for a user with a record, so an allow grants nothing and, worse, a deny denies nothing',
-    fix: 'Correct the name, or add the field to `schemas/users.json`',
     find: ({ policy, resources, placeOfKey }) => {
       // Without a directory, tokens alone have attributes, and no file declares their claims.
       const users = resources.byName.get(USERS)

@@ -12,8 +12,6 @@ import { coveredBy, performed, writingActions } from '../reach/writers.ts'
 export const PRIVILEGES: readonly PolicyCheck[] = [
   ruleCheck({
     code: 'public-write',
-    meaning: '`everyone` or `anonymous` is allowed to change something: anybody who reaches the server may do it',
-    fix: 'Allow it to a role',
     cell: CELL.subject,
     judge: (rule, { resources }) => {
       if (rule.effect !== 'allow' || !isPublic(rule.subject)) return undefined
@@ -25,12 +23,6 @@ export const PRIVILEGES: readonly PolicyCheck[] = [
   }),
   ruleCheck({
     code: 'unprivileged-write',
-    meaning:
-      'A role without `privileged: true`, or a single user, may change objects of anybody: the relation is `any`, ' +
-      'or compares nothing with the caller',
-    fix:
-      'Name a relation such as `owner`; if this is intended, write `privileged: true` at the role in `roles.yaml` ' +
-      '(for a user, suppress the warning and give the reason)',
     cell: CELL.relation,
     judge: (rule, { policy, resources }) => {
       if (rule.effect !== 'allow' || isPublic(rule.subject) || policy.roles.get(rule.subject)?.privileged)
@@ -47,8 +39,6 @@ export const PRIVILEGES: readonly PolicyCheck[] = [
   }),
   check({
     code: 'privilege-inherited',
-    meaning: 'A role without `privileged: true` inherits a role with it, and so writes to objects of others',
-    fix: 'Delete the `g` line, or write `privileged: true` at the role that inherits',
     find: ({ policy: { roles, links }, placeOfLine }) =>
       links
         .filter(({ role, inherits }) => !roles.get(role)?.privileged && roles.get(inherits)?.privileged)
@@ -60,10 +50,6 @@ export const PRIVILEGES: readonly PolicyCheck[] = [
   }),
   ruleCheck({
     code: 'roles-writable',
-    meaning:
-      'A subject that is not a role with `privileged: true` may write the field `roles` of users records: it can ' +
-      'make any user an admin, itself included',
-    fix: 'Name views without `roles` in the fields column; if this is intended, write `privileged: true` at the role',
     cell: CELL.fields,
     judge: (rule, { policy, resources }) => {
       if (rule.effect !== 'allow' || policy.roles.get(rule.subject)?.privileged) return undefined
@@ -77,10 +63,6 @@ export const PRIVILEGES: readonly PolicyCheck[] = [
   }),
   check({
     code: 'caller-asserted-privileged',
-    meaning:
-      'In `callers.yaml`, a service may give a subject a role with `privileged: true`, or one that inherits such a ' +
-      'role, by its assertion alone: whoever has the key of the service gets decisions as a privileged user',
-    fix: 'Name lesser roles, or take the roles from the directory or from a token of the user',
     find: ({ policy, placeOfKey }) =>
       [...policy.callers.values()].flatMap((entry) =>
         privilegedIn(entry, policy).map(({ type, roles }) => {
@@ -93,12 +75,6 @@ export const PRIVILEGES: readonly PolicyCheck[] = [
   }),
   ruleCheck({
     code: 'access-broad',
-    meaning:
-      '`everyone`, `anonymous` or a role that people have may ask about others at `system/access` (`evaluate`, ' +
-      '`search`, `filter`, `forward`): the answers tell ids of people, and what each may do',
-    fix:
-      'Allow it to a role that only services have; if a role of a service has other rights too, give it an entry in ' +
-      '`callers.yaml`',
     cell: CELL.subject,
     judge: (rule, { policy, resources }) => {
       if (rule.effect !== 'allow' || !coveredBy(rule, resources).some(({ name }) => name === ACCESS)) return undefined
@@ -111,10 +87,6 @@ export const PRIVILEGES: readonly PolicyCheck[] = [
   }),
   ruleCheck({
     code: 'policy-public',
-    meaning:
-      '`everyone` or `anonymous` may ask about the policy at `system/policy`: the answers tell all rules, who may do ' +
-      'what, and what people did',
-    fix: 'Allow it to the roles of those who work on the policy, or review it',
     cell: CELL.subject,
     judge: (rule, { resources }) => {
       if (rule.effect !== 'allow' || !isPublic(rule.subject)) return undefined

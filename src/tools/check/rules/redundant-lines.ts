@@ -8,10 +8,6 @@ import { findWithoutEffect, type RedundantRule } from '../reach/without-effect.t
 export const REDUNDANT_LINES: readonly PolicyCheck[] = [
   check({
     code: 'duplicate-rule',
-    meaning:
-      'The line says the same as an earlier one; the order of names in a cell, spaces, and the format of the end ' +
-      'time make no difference',
-    fix: 'Delete the line, or correct it',
     find: ({ policy, placeOfLine }) =>
       [...duplicatesOf(policy.rules), ...linksTwice(policy.links)].map(([{ line }, first]) => ({
         at: placeOfLine(line),
@@ -21,8 +17,6 @@ export const REDUNDANT_LINES: readonly PolicyCheck[] = [
   }),
   check({
     code: 'implied-link',
-    meaning: 'The `g` line links roles that other `g` lines link already, through a third role',
-    fix: 'Delete the line',
     find: ({ policy: { links }, index, placeOfLine }) => {
       const repeated = linksTwice(links)
       const roles = Map.groupBy(
@@ -40,26 +34,7 @@ export const REDUNDANT_LINES: readonly PolicyCheck[] = [
     },
   }),
   {
-    codes: [
-      {
-        code: 'rule-under-deny',
-        meaning: 'The allow can never take effect: a deny, which always wins, takes away everything that it grants',
-        fix: 'Delete the line, or narrow the deny that the message names',
-      },
-      {
-        code: 'rule-covered',
-        meaning:
-          'The line adds nothing: the lines that the message names already say all of it, about the same callers',
-        fix: 'Delete the line; if it should be narrower than the other line, delete or narrow that one',
-      },
-      {
-        code: 'deny-without-allow',
-        meaning:
-          'The deny takes nothing away: no caller that it matches is allowed any of it, or other denies already take ' +
-          'it away',
-        fix: 'Delete the line',
-      },
-    ],
+    codes: ['rule-under-deny', 'rule-covered', 'deny-without-allow'],
     find: ({ policy, index, placeOfLine }) => {
       // Duplicate lines have a finding of their own; ten thousand of them would make each other redundant one by one.
       const duplicates = duplicatesOf(policy.rules)

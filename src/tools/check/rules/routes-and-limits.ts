@@ -29,12 +29,6 @@ const OPTIONAL: readonly Resource[] = [ACCESS, ACCESS_REQUESTS, BATCH_RESOURCE, 
 export const ROUTES_AND_LIMITS: readonly PolicyCheck[] = [
   check({
     code: 'route-unreached',
-    meaning:
-      'A schema declares a method of a route that nobody is allowed to use. The finding is at line 1 of ' +
-      '`policy.csv`, because no line is at fault',
-    fix:
-      'Allow it to a role, delete the method from the schema file, or, if this is intended, deny the action to ' +
-      '`everyone`',
     find: ({ files, resources, index }) => {
       const place = { file: files['policy.csv'].name, line: 1, column: 1 }
       return unreached(resources, index).map(([{ resource, action }, requests]) => {
@@ -48,8 +42,6 @@ export const ROUTES_AND_LIMITS: readonly PolicyCheck[] = [
   }),
   check({
     code: 'command-grants',
-    meaning: 'A command sets fields, or creates objects, without the right to (`grants: steps`)',
-    fix: 'Take `grants` out, or suppress it',
     find: ({ files, resources }) =>
       storedResources(resources).flatMap(({ name, routes }) =>
         routes.flatMap(({ command }) => {
@@ -65,10 +57,6 @@ export const ROUTES_AND_LIMITS: readonly PolicyCheck[] = [
   }),
   check({
     code: 'unbounded-field',
-    meaning:
-      'A schema has fields without a bound (text without `maxLength` or a `pattern` that bounds it, a list without ' +
-      '`maxItems`, an object with free members), so only `object` of `limits.yaml` (the place of the finding) limits the size of an object',
-    fix: 'Write the missing keywords into the schema file',
     find: ({ resources, placeOfKey }) =>
       storedResources(resources).flatMap((resource) => {
         const fields = unboundedFields(resource).map(({ field, lacks }) => `\`${field}\` (${namesText(lacks)})`)
@@ -80,10 +68,6 @@ export const ROUTES_AND_LIMITS: readonly PolicyCheck[] = [
   }),
   check({
     code: 'wide-climb',
-    meaning:
-      'A relation climbs (`depth`) through a list, and the list may have so many members that one climb meets more ' +
-      `than ${MOST_CLIMBED / 1000},000 objects: a decision that meets more fails with 503, and long lists take long`,
-    fix: 'Climb through a field with one id; or write a smaller `depth`, or a smaller `maxItems` into the schema file',
     find: ({ policy, resources, placeOfKey }) =>
       [...policy.ownership].flatMap(([name, { relations }]) =>
         [...relations].flatMap(([relation, form]) => {
@@ -98,8 +82,6 @@ export const ROUTES_AND_LIMITS: readonly PolicyCheck[] = [
   }),
   check({
     code: 'events-kept-short',
-    meaning: 'A subscription is tried again for three days, and its events are kept for less',
-    fix: 'Write `"keep": "4d"` at the route',
     find: ({ policy, resources, placeOfKey }) =>
       policy.subscriptions.flatMap(({ name, resource }) => {
         const { path, events } = streamRoute(resource, resources) ?? {}
@@ -111,10 +93,6 @@ export const ROUTES_AND_LIMITS: readonly PolicyCheck[] = [
   }),
   check({
     code: 'limit-never-matches',
-    meaning:
-      'The limit counts no request: no route has its resource and action, or it counts only requests with rejected ' +
-      'credentials and names a role, which these requests do not have',
-    fix: 'Correct `match`, or delete the limit',
     find: ({ policy, resources, placeOfKey }) =>
       policy.limits.limits.flatMap(({ name, match }) => {
         const why = neverMatches(match, resources)
@@ -126,10 +104,6 @@ export const ROUTES_AND_LIMITS: readonly PolicyCheck[] = [
   }),
   check({
     code: 'limit-shadowed',
-    meaning:
-      'The limit can never refuse anything: another limit counts the same requests (and perhaps more) by the same ' +
-      'key, and always refuses first',
-    fix: 'Delete it, or lower its `allow`',
     find: ({ policy, index, placeOfKey }) =>
       policy.limits.limits.flatMap((limit, i, limits) => {
         const tighter = limits.find((other, j) => {

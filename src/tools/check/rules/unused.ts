@@ -8,21 +8,12 @@ import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { lives } from '../../../decide/rules/rule-table.ts'
 import { namesIn } from '../../../decide/rules/terms.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
-import { CELL, type CodeEntry, check, type FoundAt, type PolicyCheck } from '../check.ts'
+import { CELL, check, type FoundAt, type PolicyCheck } from '../check.ts'
 import { routedActions } from '../reach/writers.ts'
-
-export const UNKNOWN_USER: CodeEntry = {
-  code: 'unknown-user',
-  meaning:
-    'A line names a user that is not in the directory, perhaps because of a typing error (only with `--directory`)',
-  fix: 'Write the id as the directory has it',
-}
 
 export const UNUSED: readonly PolicyCheck[] = [
   check({
     code: 'role-without-grant',
-    meaning: 'No allow names the role or one that it inherits: its holders may do what `everyone` may, and no more',
-    fix: 'Write a line that allows something to the role, let it inherit one (`g`), or delete it from `roles.yaml`',
     find: ({ policy, index, placeOfKey }) => {
       const granted = new Set(policy.rules.filter(({ effect }) => effect === 'allow').map(({ subject }) => subject))
       granted.delete('everyone')
@@ -37,10 +28,6 @@ export const UNUSED: readonly PolicyCheck[] = [
   }),
   check({
     code: 'unused-relation',
-    meaning:
-      'No line of `policy.csv` names the relation for this resource, and no other relation rests on it (`owner` is ' +
-      'reported only if no route creates objects, because it also sets the owner of a new object)',
-    fix: 'Delete it from `ownership.yaml`, or use it',
     find: ({ policy, written, resources, placeOfKey }) => {
       const used = namesUsed(written.rules, namesIn)
       const parts = relationsInOthers(policy)
@@ -58,8 +45,6 @@ export const UNUSED: readonly PolicyCheck[] = [
   }),
   check({
     code: 'unused-condition',
-    meaning: 'No line of `policy.csv` names the condition',
-    fix: 'Delete it from `conditions.yaml`, or use it',
     find: ({ policy, written, placeOfKey }) => {
       const used = new Set(written.rules.flatMap(namesIn))
       return [...policy.conditions.keys()]
@@ -72,8 +57,6 @@ export const UNUSED: readonly PolicyCheck[] = [
   }),
   check({
     code: 'unused-view',
-    meaning: 'No line of `policy.csv` and no route of the schema names the view for this resource',
-    fix: 'Delete it from `views.yaml`, or use it',
     find: ({ policy, written, resources, placeOfKey }) => {
       const used = namesUsed(written.rules, ({ views }) => views)
       const ofRoute = (resource: string, name: string) =>
@@ -90,8 +73,6 @@ export const UNUSED: readonly PolicyCheck[] = [
   }),
   check({
     code: 'rule-expired',
-    meaning: 'The rule has ended: the server and all other checks ignore the line',
-    fix: 'Delete the line, or write a later time',
     find: ({ written, now, placeOfLine }) =>
       written.rules
         .filter((rule) => !lives(rule, now))
@@ -102,7 +83,7 @@ export const UNUSED: readonly PolicyCheck[] = [
         }),
   }),
   check({
-    ...UNKNOWN_USER,
+    code: 'unknown-user',
     find: ({ policy, directory, placeOfLine }) =>
       policy.rules
         .filter(

@@ -5,8 +5,7 @@ import { SCHEMA_CODES } from '../../../resources/check/codes.ts'
 import { findSchemaFaults } from '../../../resources/load/load-resources.ts'
 import { refuseNoDirectory } from '../../load-policy.ts'
 
-export const SCHEMA_CHECK_FORMATS = findingFormats(
-  'schema check',
+export const SCHEMA_CHECK_FORMATS = findingFormats('schema check', () =>
   Object.entries(SCHEMA_CODES).map(([code, fix]) => ({
     code,
     severity: 'error',

@@ -3,7 +3,6 @@ import { markdownText, type Phrase, plainText, say } from '../../../present/phra
 import { formatsOf, type Paragraph } from '../../../present/report.ts'
 import { type FindingRule, sarifRun } from '../../../present/sarif.ts'
 import { count } from '../../../present/text.ts'
-import { type CodeEntry, codeEntry as entry } from '../../check/check.ts'
 import {
   breakingCounts,
   type ChangeEffect,
@@ -52,7 +51,7 @@ export const SCHEMA_DIFF_FORMATS = formatsOf((diff: SchemaDiff) => {
         const severity = effect === 'breaking' ? ('error' as const) : ('warning' as const)
         return { file, line, column, code, severity, message: plainText(aboutOf(change)) }
       })
-      return [sarifRun('schema diff', CHANGE_RULES, { findings, more: 0 })]
+      return [sarifRun('schema diff', CHANGE_CODES, { findings, more: 0 })]
     },
   }
 })
@@ -92,7 +91,7 @@ const CHECK = 'Run `sallyport data check`, and repair what it finds'
 const POLICY = 'Change the policy together with the schemas'
 const FREE = 'Nothing'
 
-export const CHANGE_CODES: readonly CodeEntry[] = [
+export const CHANGE_CODES: readonly FindingRule[] = [
   entry('resource-removed', 'A resource is gone', KEEP),
   entry('resource-added', 'A resource is new', FREE),
   entry('route-removed', 'A path is gone', 'Redirect it with `moved`, or announce the end with `sunset`'),
@@ -140,5 +139,6 @@ export const CHANGE_CODES: readonly CodeEntry[] = [
   entry('matrix-outdated', 'A matrix names what is gone', 'Change the matrix together with the schemas'),
 ]
 
-/** As SARIF lists them. */
-const CHANGE_RULES: readonly FindingRule[] = CHANGE_CODES.map((one) => ({ ...one, severity: 'error' }))
+function entry(code: string, meaning: string, fix: string): FindingRule {
+  return { code, severity: 'error', meaning, fix }
+}
