@@ -30,6 +30,9 @@ export function currentTime(): Date {
   return new Date()
 }
 
+/** Milliseconds since some time, whatever people do to the clock. */
+export const monotonicMs: () => number = performance.now.bind(performance)
+
 let [lastTime, lastText] = [Number.NaN, '']
 
 /** `toISOString`, kept for the others who ask in the same millisecond. */

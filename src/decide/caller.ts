@@ -40,6 +40,12 @@ export interface RoleGrant {
  * Whose share a request counts for: of time, of connections, of unread answers. A request without a caller counts for its
  * address, as limits count it.
  */
-export function callerKey({ caller, address }: { readonly caller: Caller | undefined; readonly address: string }) {
+export function callerKey({
+  caller,
+  address,
+}: {
+  readonly caller: Pick<Caller, 'id'> | undefined
+  readonly address: string
+}): string {
   return caller ? `s:${caller.id}` : `a:${address}`
 }

@@ -3,11 +3,13 @@
  * caller who could fill them all would delete what others did, and what it did itself.
  */
 import { LRUCache } from 'lru-cache'
-import type { Quota } from '../limits/limiter.ts'
+import { monotonicMs } from '../base/time.ts'
+import { callerKey } from '../decide/caller.ts'
 import { SlidingWindow, stepMicros } from '../limits/sliding-window.ts'
 import type { DecisionRecord } from './decision-record.ts'
 
-const DAY_MS = 86_400_000
+/** A share is for a day. */
+const STEP_MICROS = stepMicros({ windowMs: 86_400_000 })
 
 /** The callers that wrote last. Each takes some hundred bytes of memory. */
 const MOST_CALLERS = 10_000
@@ -35,27 +37,22 @@ interface SharedWriter {
   refusals: { since: number; count: number; left: number }
 }
 
-/** Who fills the log: a caller, or an address where nobody is known. */
-export interface LogWriter {
-  readonly subject?: string | undefined
-  readonly address?: string | undefined
-}
-
+/** Whoever fills the log has the name that `callerKey` gives. */
 export class LogShares {
-  readonly #quota: Quota
+  readonly #share: number
   readonly #report: () => void
   readonly #now: () => number
   readonly #writers = new LRUCache<string, SharedWriter>({ maxSize: MOST_CALLERS, sizeCalculation: () => 1 })
 
-  constructor({ share, report = () => {}, now = () => performance.now() }: LogSharesOptions) {
-    this.#quota = { name: 'decision-log', key: '', allow: share, windowMs: DAY_MS }
+  constructor({ share, report = () => {}, now = monotonicMs }: LogSharesOptions) {
+    this.#share = share
     this.#report = report
     this.#now = now
   }
 
   /** Milliseconds until this caller's requests may write again; 0 if they may now. */
-  waitMs(whose: LogWriter): number {
-    const writer = this.#writers.get(keyOf(whose))
+  waitMs(whose: string): number {
+    const writer = this.#writers.get(whose)
     if (!writer) return 0
     if (!this.#isFull(writer)) {
       writer.isReported = false
@@ -63,20 +60,20 @@ export class LogShares {
     }
     if (!writer.isReported) this.#report()
     writer.isReported = true
-    return Math.max(1, (writer.written.freesAtMicros(this.#quota.allow) - this.#micros()) / 1000)
+    return Math.max(1, (writer.written.freesAtMicros(this.#share) - this.#micros()) / 1000)
   }
 
   /** Counts a record of so many bytes. */
-  spend(whose: LogWriter, bytes: number): void {
-    if (this.#quota.allow === Number.POSITIVE_INFINITY) return
+  spend(whose: string, bytes: number): void {
+    if (this.#share === Number.POSITIVE_INFINITY) return
     const { written } = this.#writerOf(whose)
-    written.moveTo(stepMicros(this.#quota), this.#micros())
+    written.moveTo(STEP_MICROS, this.#micros())
     written.count(bytes)
   }
 
   /** The record as it is to be written; undefined for one of many alike refusals, which a later one stands for. */
   toWrite(record: DecisionRecord): DecisionRecord | undefined {
-    if (record.problem !== 'quota-exceeded' || this.#quota.allow === Number.POSITIVE_INFINITY) return record
+    if (record.problem !== 'quota-exceeded' || this.#share === Number.POSITIVE_INFINITY) return record
     const writer = this.#writerOf(logWriterOf(record))
     const { refusals } = writer
     const now = this.#now()
@@ -96,17 +93,16 @@ export class LogShares {
   }
 
   #isFull({ written }: SharedWriter): boolean {
-    written.moveTo(stepMicros(this.#quota), this.#micros())
-    return written.used >= this.#quota.allow
+    written.moveTo(STEP_MICROS, this.#micros())
+    return written.used >= this.#share
   }
 
-  #writerOf(whose: LogWriter): SharedWriter {
-    const key = keyOf(whose)
-    const known = this.#writers.get(key)
+  #writerOf(whose: string): SharedWriter {
+    const known = this.#writers.get(whose)
     if (known) return known
-    const written = new SlidingWindow(stepMicros(this.#quota), this.#micros())
+    const written = new SlidingWindow(STEP_MICROS, this.#micros())
     const made = { written, isReported: false, refusals: { since: this.#now(), count: 0, left: 0 } }
-    this.#writers.set(key, made)
+    this.#writers.set(whose, made)
     return made
   }
 
@@ -115,10 +111,9 @@ export class LogShares {
   }
 }
 
-export function logWriterOf({ authentication, subject, address }: DecisionRecord): LogWriter {
-  return authentication === 'caller' ? { subject } : { address }
-}
-
-function keyOf({ subject, address }: LogWriter): string {
-  return subject === undefined ? `a:${address}` : `s:${subject}`
+export function logWriterOf({ authentication, subject, address = '' }: DecisionRecord): string {
+  return callerKey({
+    caller: authentication === 'caller' && subject !== undefined ? { id: subject } : undefined,
+    address,
+  })
 }

@@ -32,7 +32,7 @@ export interface Shipper {
   close(): Promise<void>
 }
 
-/** Calls `report` with each error, and with undefined when shipping works (again). */
+/** Calls `report` with each error, and with undefined when shipping works again. */
 export async function startShipper(
   outbox: ShippedOutbox,
   sink: Sink,
@@ -43,33 +43,26 @@ export async function startShipper(
     (left) => left.length === 0,
     () => false,
   )
-  const shipment = new Shipment(outbox, sink, isNothingLeft)
+  const shipment = new Shipment(outbox, sink, { recovered: isNothingLeft, report })
   let wanted = false
   let running: Promise<void> | undefined
   const closing = new AbortController()
 
-  const shipAll = async () => {
-    try {
-      const shipped = await shipment.shipAll()
-      report(undefined)
-      return shipped
-    } catch (error) {
-      report(error)
-      return 0
-    }
-  }
   const run = async () => {
-    while (wanted) {
-      wanted = false
-      const shipped = await shipAll()
-      if (shipped > MANY) await sleep(BETWEEN_BATCHES_MS, undefined, { signal: closing.signal }).catch(() => undefined)
+    try {
+      while (wanted) {
+        wanted = false
+        const shipped = await shipment.shipAll()
+        if (shipped > MANY)
+          await sleep(BETWEEN_BATCHES_MS, undefined, { signal: closing.signal }).catch(() => undefined)
+      }
+    } finally {
+      running = undefined
     }
   }
   const wake = () => {
     wanted = true
-    running ??= run().finally(() => {
-      running = undefined
-    })
+    running ??= run()
   }
   const timer = setInterval(wake, EVERY_MS)
   timer.unref()
@@ -86,6 +79,12 @@ export async function startShipper(
   }
 }
 
+interface ShipmentOptions {
+  /** No other process has shipped any of the waiting records. */
+  readonly recovered: boolean
+  readonly report: (error: unknown) => void
+}
+
 /** One process ships at a time: the one that holds the outbox. */
 class Shipment {
   readonly #outbox: ShippedOutbox
@@ -94,23 +93,34 @@ class Shipment {
   /** The number of the last record in the log. */
   #appended = 0
   #recovered: boolean
+  readonly #report: (error: unknown) => void
+  #fails = false
 
-  /** `recovered`: no other process has shipped any of the waiting records. */
-  constructor(outbox: ShippedOutbox, sink: Sink, recovered: boolean) {
+  constructor(outbox: ShippedOutbox, sink: Sink, { recovered, report }: ShipmentOptions) {
     this.#outbox = outbox
     this.#sink = sink
     this.#recovered = recovered
+    this.#report = report
   }
 
-  /** Resolves with the number of records. */
+  /** Resolves with the number of records; errors are reported. */
   async shipAll(): Promise<number> {
-    for (let shipped = 0; ; ) {
-      const waiting = await this.#outbox.waiting(BATCH)
-      if (waiting.length === 0 || !(await this.#outbox.hold(this.#holder))) return shipped
-      await this.#ship(waiting)
-      shipped += waiting.length
-      if (waiting.length < BATCH) return shipped
+    let shipped = 0
+    try {
+      for (let isFull = true; isFull; ) {
+        const waiting = await this.#outbox.waiting(BATCH)
+        if (waiting.length === 0 || !(await this.#outbox.hold(this.#holder))) break
+        await this.#ship(waiting)
+        shipped += waiting.length
+        isFull = waiting.length === BATCH
+      }
+      if (this.#fails) this.#report(undefined)
+      this.#fails = false
+    } catch (error) {
+      this.#fails = true
+      this.#report(error)
     }
+    return shipped
   }
 
   async end(): Promise<void> {
@@ -145,7 +155,11 @@ class Shipment {
    */
   async #holding<T>(work: Promise<T>): Promise<T> {
     const renewal = setInterval(() => this.#outbox.hold(this.#holder).catch(() => undefined), RENEW_EVERY_MS)
-    return work.finally(() => clearInterval(renewal))
+    try {
+      return await work
+    } finally {
+      clearInterval(renewal)
+    }
   }
 
   /**

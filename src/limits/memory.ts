@@ -1,5 +1,6 @@
 /** The limiter of a single process: windows by key, in memory. sliding-window.ts defines what a window counts. */
 import { createHash, randomBytes } from 'node:crypto'
+import { monotonicMs } from '../base/time.ts'
 import type { Admission, Limiter, Quota } from './limiter.ts'
 import { describeAdmission, SlidingWindow, stepMicros } from './sliding-window.ts'
 
@@ -32,10 +33,7 @@ interface MemoryOptions {
  * share windows: some of them are refused early, none is admitted more often. The keys of one call must differ, and so
  * must the names of its limits.
  */
-export function createMemoryLimiter({
-  now = () => performance.now(),
-  mostKeys = MOST_KEYS,
-}: MemoryOptions = {}): MemoryLimiter {
+export function createMemoryLimiter({ now = monotonicMs, mostKeys = MOST_KEYS }: MemoryOptions = {}): MemoryLimiter {
   const windows = new Map<string, SlidingWindow>()
   const sweep = createSweep(windows)
 

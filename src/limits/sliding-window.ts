@@ -83,7 +83,7 @@ export const SUB_WINDOWS = 20
 export const COUNTED = SUB_WINDOWS + 1
 
 /** Length of a sub-window in microseconds: whole, because a window is whole milliseconds. */
-export function stepMicros({ windowMs }: Quota): number {
+export function stepMicros({ windowMs }: Pick<Quota, 'windowMs'>): number {
   return (windowMs * 1000) / SUB_WINDOWS
 }
 

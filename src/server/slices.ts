@@ -4,6 +4,7 @@
  * is a part of a batch or a search; or a decision, if decisions have taken as long as a slice in this turn.
  */
 import { Problem } from '../base/problems/problem.ts'
+import { monotonicMs } from '../base/time.ts'
 import { type Most, UnderWay } from '../base/under-way.ts'
 
 /** In milliseconds: other requests wait no longer for a slice, unless one question takes longer. */
@@ -27,7 +28,7 @@ export class SliceQueue {
   readonly #clock: () => number
 
   /** `clock`: milliseconds since some time. */
-  constructor(most: Most = MOST, clock = () => performance.now()) {
+  constructor(most: Most = MOST, clock = monotonicMs) {
     this.#clock = clock
     this.#underWay = new UnderWay(most, () => tooManyUnderWay('batches and searches'))
   }

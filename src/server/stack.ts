@@ -20,7 +20,7 @@ import { authenticate } from './stages/authenticate.ts'
 import { authorize } from './stages/authorize.ts'
 import { limitRate, type RateLimiter, refuseFloods } from './stages/limit-rate.ts'
 import { match } from './stages/match.ts'
-import { refusePathMethodToken, refuseUnread, requirePolicy } from './stages/refuse-undecided.ts'
+import { refusePathMethodToken, requirePolicy } from './stages/refuse-undecided.ts'
 import { Stages } from './stages/state.ts'
 import { validate } from './stages/validate.ts'
 import type { Tracing } from './telemetry/tracing.ts'
@@ -62,8 +62,7 @@ export function useStages(app: Koa, parts: StackParts): void {
     // For a gateway: from here on, the request is its client's.
     .use(readForwarded({ resources, store }, verifier))
     .use(authenticate(verifier, { resources, store }), 'authenticate')
-    .use(limitRate(rateLimiter, logShares))
-    .use(refuseUnread(parts.unread))
+    .use(limitRate(rateLimiter, logShares, parts.unread))
     // 400, 404, 405, 401 and 410: only now, so that they count against the rate limits.
     .use(refusePathMethodToken(resources))
     .use(requirePolicy(channel))

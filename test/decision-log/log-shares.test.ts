@@ -82,14 +82,14 @@ describe('shares of the log', () => {
   it('are counted for a day, by caller or else by address, and end', () => {
     let now = 0
     const shares = new LogShares({ share: 1000, now: () => now })
-    shares.spend({ subject: 'a' }, 1000)
-    expect(shares.waitMs({ subject: 'a' })).to.be.within(1, DAY_MS * 1.06)
-    expect(shares.waitMs({ subject: 'b' })).to.equal(0)
-    expect(shares.waitMs({ address: 'a' })).to.equal(0)
+    shares.spend('s:a', 1000)
+    expect(shares.waitMs('s:a')).to.be.within(1, DAY_MS * 1.06)
+    expect(shares.waitMs('s:b')).to.equal(0)
+    expect(shares.waitMs('a:a')).to.equal(0)
     now = DAY_MS - 1
-    expect(shares.waitMs({ subject: 'a' })).to.be.above(0)
+    expect(shares.waitMs('s:a')).to.be.above(0)
     now = DAY_MS * 1.06
-    expect(shares.waitMs({ subject: 'a' })).to.equal(0)
+    expect(shares.waitMs('s:a')).to.equal(0)
   })
 
   it('tell a flood of refusals in few records, whose numbers add up', () => {
@@ -114,7 +114,7 @@ describe('shares of the log', () => {
       return recorded
     }
     expect(recordedInAnHour()).to.be.within(60 * 100, 60 * 120)
-    shares.spend({ address: '::1' }, 1000)
+    shares.spend('a:::1', 1000)
     expect(recordedInAnHour()).to.be.below(120)
     now += 2 * DAY_MS
     expect(recordedInAnHour()).to.be.within(60 * 100, 60 * 120)
@@ -123,8 +123,8 @@ describe('shares of the log', () => {
   it('leave every record alone on standard output, and every other refusal anywhere', () => {
     const unbounded = new LogShares({ share: Number.POSITIVE_INFINITY })
     const bounded = new LogShares({ share: 1 })
-    unbounded.spend({ subject: 'a' }, 1e12)
-    expect(unbounded.waitMs({ subject: 'a' })).to.equal(0)
+    unbounded.spend('s:a', 1e12)
+    expect(unbounded.waitMs('s:a')).to.equal(0)
     for (let i = 0; i < 1000; i++) {
       expect(unbounded.toWrite(record)).to.equal(record)
       const other = { ...record, problem: 'forbidden' }

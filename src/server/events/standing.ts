@@ -5,7 +5,6 @@
 import type { ProblemCode } from '../../base/problems/catalogue.ts'
 import type { Caller } from '../../decide/caller.ts'
 import type { WatchDecision } from '../../decide/decision.ts'
-import type { LogWriter } from '../../decision-log/log-shares.ts'
 import type { Credentials, TokenVerifier } from '../../identity/caller.ts'
 import type { ActivePolicy } from '../../policy/live/active-policy.ts'
 import type { LivePolicy } from '../../policy/live/live-policy.ts'
@@ -34,7 +33,7 @@ export interface StandingEnd {
 export interface FollowedRequest {
   readonly requestId: string
   /** In whose share of the log its records are. */
-  readonly writer: LogWriter
+  readonly writer: string
   readonly credentials: Credentials
   readonly accepted: AcceptedRequest
   readonly policy: ActivePolicy

@@ -196,7 +196,7 @@ function requestOf({ state, method, req, res }: Parameters<RouteHandler>[0], gat
             credentials: state.credentials,
             policy,
             requestId: state.requestId,
-            writer: caller ? { subject: caller.id } : { address },
+            writer: callerKey({ caller, address }),
           }),
       }
     },

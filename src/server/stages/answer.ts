@@ -22,7 +22,7 @@ import { type AnswerBody, answerBodyOf, type UnreadAnswers } from '../http/unrea
 import type { FaultLog } from '../observe/fault-log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { WrittenJson } from '../routes/entity-tag.ts'
-import { holderOf } from './refuse-undecided.ts'
+import { holderOf } from './limit-rate.ts'
 import type { Received, RequestState, ResponseHeaders, Stage, Traced, Writable } from './state.ts'
 
 /** `begun`: requests in flight are completed, and new ones are refused. */

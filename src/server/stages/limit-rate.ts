@@ -1,6 +1,11 @@
-/** Counts a request against every matching limit of limits.yaml: by address, and by subject if there is one. */
+/**
+ * Counts a request against every matching limit of limits.yaml: by address, and by subject if there is one. Also refuses
+ * callers who have filled their share of the log, or leave large answers unread.
+ */
 import { onceKnown } from '../../base/now-or-later.ts'
 import { Problem } from '../../base/problems/problem.ts'
+import { monotonicMs } from '../../base/time.ts'
+import { callerKey } from '../../decide/caller.ts'
 import type { Limit } from '../../decide/policy.ts'
 import type { LogShares } from '../../decision-log/log-shares.ts'
 import { type Authentication, type Credentials, readCredentials, type TokenVerifier } from '../../identity/caller.ts'
@@ -9,7 +14,8 @@ import { createMemoryLimiter } from '../../limits/memory.ts'
 import type { ActivePolicy } from '../../policy/live/active-policy.ts'
 import type { Match } from '../../resources/routing/match-route.ts'
 import type { ClientAddress } from '../http/client-address.ts'
-import type { Addressed, Authenticated, Matched, Received, Stage } from './state.ts'
+import type { UnreadAnswers } from '../http/unread-answers.ts'
+import type { Addressed, Authenticated, Matched, Received, RequestState, Stage } from './state.ts'
 
 type LimitHeaders = Readonly<Record<string, string>>
 
@@ -29,21 +35,29 @@ export function refuseFloods(rateLimiter: RateLimiter, clientAddress: ClientAddr
   }
 }
 
-/** Counts every request, before any other refusal is answered, and refuses a caller who has filled its share of the log. */
+/** Counts every request, before any other refusal is answered. */
 export function limitRate(
   rateLimiter: RateLimiter,
   logShares: Pick<LogShares, 'waitMs'>,
+  unread: Pick<UnreadAnswers, 'refuse'>,
 ): Stage<Received & Matched & Addressed & Authenticated> {
   return ({ state }, next) =>
     onceKnown(rateLimiter.count(state.policy, state), (headers) => {
       Object.assign(state.headers, headers)
-      const { authentication, address } = state
-      const waitMs = logShares.waitMs(
-        authentication.kind === 'caller' ? { subject: authentication.caller.id } : { address },
-      )
+      const holder = holderOf(state)
+      const waitMs = logShares.waitMs(holder)
       if (waitMs > 0) throw overShare(waitMs)
+      unread.refuse(holder)
       return next()
     })
+}
+
+/** The caller that a request and its answer count for. */
+export function holderOf({ authentication, address }: Pick<RequestState, 'authentication' | 'address'>): string {
+  return callerKey({
+    caller: authentication?.kind === 'caller' ? authentication.caller : undefined,
+    address: address ?? '',
+  })
 }
 
 function overShare(waitMs: number): Problem {
@@ -93,7 +107,7 @@ const SPARE = 10
 export function createRateLimiter(
   limiter: Limiter,
   verifier: Pick<TokenVerifier, 'knows'>,
-  now: () => number = () => performance.now(),
+  now: () => number = monotonicMs,
 ): RateLimiter {
   const over = new Map<string, Over>()
   const spare = createMemoryLimiter({ now })
@@ -131,7 +145,7 @@ export function createRateLimiter(
       for (const limit of policy.snapshot.limits.limits) {
         if (!counts(limit, policy, request)) continue
         const { name, allow, windowMs } = limit
-        const caller = callerOf(limit, request)
+        const caller = limit.per === 'address' ? `a:${request.address}` : holderOf(request)
         counting.push({ name, key: `${name}:${caller}`, caller, allow, windowMs, limit })
       }
       if (counting.length === 0) return {}
@@ -179,11 +193,6 @@ function holdsRole(role: string, { snapshot }: ActivePolicy, authentication: Aut
   if (role === 'everyone') return true
   if (authentication.kind === 'caller') return snapshot.subjectOf(authentication.caller).roles.has(role)
   return role === 'anonymous'
-}
-
-function callerOf({ per }: Limit, { address, authentication }: LimitedRequest): string {
-  if (per === 'address') return `a:${address}`
-  return `s:${authentication.kind === 'caller' ? authentication.caller.id : ''}`
 }
 
 type CountedQuota = Pick<Quota, 'name' | 'allow' | 'windowMs'>

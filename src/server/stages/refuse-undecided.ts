@@ -1,32 +1,15 @@
 /**
- * Refuses requests before anything is decided, and after the rate limits have counted them: callers who leave large
- * answers unread, requests without a route, bad credentials, and requests that this process can't decide by a policy
- * that is new enough.
+ * Refuses requests before anything is decided, and after the rate limits have counted them: requests without a route, bad
+ * credentials, and requests that this process can't decide by a policy that is new enough.
  */
 import { Problem } from '../../base/problems/problem.ts'
-import { type Caller, callerKey } from '../../decide/caller.ts'
+import type { Caller } from '../../decide/caller.ts'
 import type { Authentication } from '../../identity/caller.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Match, RouteMatch } from '../../resources/routing/match-route.ts'
-import type { UnreadAnswers } from '../http/unread-answers.ts'
 import type { PolicyChannel } from '../policy-changes/follow-versions.ts'
 import { failureOf } from './authenticate.ts'
-import type { Accepted, Addressed, Authenticated, Forwarding, Matched, Received, RequestState, Stage } from './state.ts'
-
-export function refuseUnread(unread: UnreadAnswers): Stage<Addressed & Authenticated> {
-  return (ctx, next) => {
-    unread.refuse(holderOf(ctx.state))
-    return next()
-  }
-}
-
-/** The caller that an answer counts for. */
-export function holderOf({ authentication, address }: Pick<RequestState, 'authentication' | 'address'>): string {
-  return callerKey({
-    caller: authentication?.kind === 'caller' ? authentication.caller : undefined,
-    address: address ?? '',
-  })
-}
+import type { Accepted, Addressed, Authenticated, Forwarding, Matched, Received, Stage } from './state.ts'
 
 /**
  * Throws, in this order: 400 and similar for a malformed request, 404, 405 with `Allow`, 401 (bad credentials, also on
