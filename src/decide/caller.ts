@@ -1,4 +1,9 @@
-/** The caller of a request. The policy decides what a caller may do. */
+/**
+ * The caller of a request, with the roles that it has until a time (docs/approvals.md). The policy decides what a caller
+ * may do.
+ */
+import type { Credential } from './request-conditions/credential.ts'
+
 export interface Caller {
   /** 1 to 128 characters, well-formed Unicode, no control characters. */
   readonly id: string
@@ -48,4 +53,35 @@ export function callerKey({
   readonly address: string
 }): string {
   return caller ? `s:${caller.id}` : `a:${address}`
+}
+
+/** The caller's kind of credential; `password` for every token of this server's own issuer. */
+export function credentialKindOf({ credential: used }: Pick<Caller, 'credential'>): Credential {
+  if (used === undefined) return 'password'
+  return used.startsWith('key ') ? 'api-key' : 'provider'
+}
+
+/** By the id of the caller. */
+export type RoleGrants = ReadonlyMap<string, readonly RoleGrant[]>
+
+/** The grants of a caller that count at a time in milliseconds since the epoch. */
+export function grantsTo(grants: RoleGrants | undefined, id: string, now: number): readonly RoleGrant[] {
+  return grants?.get(id)?.filter(({ until }) => now < until) ?? []
+}
+
+/** An API key has the roles that it was made with, and no others. */
+export function withGrants(caller: Caller, grants: RoleGrants, now: number): Caller {
+  const granted = grantsTo(grants, caller.id, now)
+  if (granted.length === 0 || credentialKindOf(caller) === 'api-key') return caller
+  const roles = new Set([...caller.roles, ...granted.map(({ role }) => role)])
+  return Object.freeze({ ...caller, roles: Object.freeze([...roles]), granted })
+}
+
+/** For a record: the numbers of the grants that give the caller roles, and of the one that somebody must review. */
+export function grantNumbers(granted: readonly RoleGrant[]): {
+  readonly grants: readonly number[]
+  readonly breakGlass?: number
+} {
+  const broken = granted.find(({ kind }) => kind === 'break-glass')
+  return { grants: granted.map(({ number }) => number), ...(broken && { breakGlass: broken.number }) }
 }

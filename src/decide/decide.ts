@@ -44,7 +44,6 @@ import { type Refusal, refusalBy } from './refusal.ts'
 import { filledFields, relate } from './relations/ownership.ts'
 import { type ConditionsAsked, conditionsNow } from './request-conditions/conditions-now.ts'
 import { stepUp } from './request-conditions/step-up.ts'
-import { NO_ROLE_GUARANTEES } from './role-guarantees.ts'
 import type { Snapshot } from './snapshot.ts'
 
 export interface Question extends ConditionsAsked {
@@ -163,7 +162,7 @@ export function* passRoleLevel(question: Question, policy: Snapshot): Steps<Call
     sets,
     recorded: policy.recordedFieldsOf(resource),
     objectBytes: policy.limits.objectBytes,
-    roleGuarantees: resource.name === USERS ? policy.roleGuarantees : NO_ROLE_GUARANTEES,
+    roleGuarantees: resource.name === USERS ? policy.roleGuarantees : undefined,
     reads: { lookups: [], caller: user && { id: user.id, version: record?.version } },
   }
   if (!grants.roleLevel.allowed || route.redirect) return decideRole(grants)

@@ -23,7 +23,7 @@ import type { Permit } from './permits/permit.ts'
 import { USERS } from './policy.ts'
 import { isRefusal, type Refusal } from './refusal.ts'
 import { filledFields, type RelatedObject, relate, relateResult, valuesToFill } from './relations/ownership.ts'
-import { askingAs, type CallerAndTime } from './relations/relation-kind.ts'
+import { askingAs } from './relations/relation-kind.ts'
 
 export type Decision =
   | RouteDecision
@@ -223,7 +223,11 @@ export function deleteDecision(grants: CallerGrants, { object, evidence }: Allow
 
 /** Field level: what `read` grants on the object, cut to the route's view, if the object is stored like this. */
 function* readableOf(grants: CallerGrants, object: StoredObject): Steps<FieldNames, FactNeed> {
-  const relating = { ...relatingBy(grants), asking: askingAfter(grants, object), reads: undefined }
+  const { resource, asking: before } = grants
+  // The caller's own users record gives the caller's attributes.
+  const isOwnRecord = resource.name === USERS && before.valuesOf('id').includes(object.id)
+  const asking = isOwnRecord ? askingAs({ ...object.document, id: object.id }, before.now) : before
+  const relating = { ...relatingBy(grants), asking, reads: undefined }
   const { names } = yield* relate(relating, represent(object))
   return inView(grants, readableOn(grants, names))
 }
@@ -236,12 +240,6 @@ function* shownAgain(
   const fields = yield* readableOf(grants, then)
   const fieldsNow = now ? yield* readableOf(grants, now) : fields
   return cutUnlessNothing(represent(then), fields.intersection(fieldsNow))
-}
-
-/** The caller's own users record gives the caller's attributes. */
-function askingAfter({ asking, resource }: CallerGrants, { id, document }: StoredObject): CallerAndTime {
-  const isOwnRecord = resource.name === USERS && asking.valuesOf('id').includes(id)
-  return isOwnRecord ? askingAs({ ...document, id }, asking.now) : asking
 }
 
 function cutUnlessNothing(whole: Representation, fields: FieldNames): Representation | undefined {

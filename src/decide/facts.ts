@@ -38,15 +38,20 @@ export const NO_FACTS: FactsAtHand = { user: () => undefined, object: () => unde
 export function withFacts<T>(steps: Steps<T, FactNeed>, facts: FactsAtHand): T
 export function withFacts<T>(steps: Steps<T>, facts: FactSource): T | Promise<T>
 export function withFacts<T>(steps: Steps<T>, facts: FactSource): T | Promise<T> {
-  return goOn(steps, facts, undefined)
-}
-
-function goOn<T>(steps: Steps<T>, facts: FactSource, known: unknown): T | Promise<T> {
-  let step = steps.next(known)
+  let step = steps.next()
   while (!step.done) {
     const fact = factFor(step.value, facts)
-    if (fact instanceof Promise) return fact.then((value) => goOn(steps, facts, value))
+    if (fact instanceof Promise) return goOn(steps, facts, fact)
     step = steps.next(fact)
+  }
+  return step.value
+}
+
+async function goOn<T>(steps: Steps<T>, facts: FactSource, first: Promise<unknown>): Promise<T> {
+  let step = steps.next(await first)
+  while (!step.done) {
+    const fact = factFor(step.value, facts)
+    step = steps.next(fact instanceof Promise ? await fact : fact)
   }
   return step.value
 }

@@ -37,8 +37,6 @@ export interface AtMost {
   readonly givers: readonly string[]
 }
 
-export const NO_ROLE_GUARANTEES: RoleGuarantees = { apart: [], atMost: [] }
-
 export function roleGuaranteesOf(policy: Pick<Policy, 'roles' | 'links' | 'roleGuarantees'>): RoleGuarantees {
   const [apart, atMost]: [RolesApart[], AtMost[]] = [[], []]
   for (const { place, ...one } of policy.roleGuarantees) {

@@ -40,6 +40,8 @@ export class Snapshot {
   readonly masks: Masks
   /** By name, in the order of conditions.yaml. */
   readonly conditions: ReadonlyMap<string, RequestCondition>
+  /** What guarantees.yaml says of people. */
+  readonly roleGuarantees: RoleGuarantees
   readonly #policy: Omit<Policy, 'rules'>
   readonly #resources: Resources
   readonly #engine: Engine
@@ -56,11 +58,7 @@ export class Snapshot {
     this.#resources = resources
     this.#engine = engine
     this.#subjects = new Subjects(policy, engine.rules)
-  }
-
-  /** What guarantees.yaml says of people. */
-  get roleGuarantees(): RoleGuarantees {
-    return this.#subjects.guarantees
+    this.roleGuarantees = this.#subjects.guarantees
   }
 
   /** What subscriptions.yaml says. */

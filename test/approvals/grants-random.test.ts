@@ -4,8 +4,8 @@
  */
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { withGrants } from '../../src/decide/caller.ts'
 import type { Approvals } from '../../src/decide/policy.ts'
-import { withGrants } from '../../src/decide/role-grants.ts'
 import { personKey } from '../../src/policy/parse/person-key.ts'
 import {
   type GrantText,

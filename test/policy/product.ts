@@ -9,7 +9,7 @@ import type { RoleLevel } from '../../src/decide/grants/role-level.ts'
 import { filledFields } from '../../src/decide/relations/ownership.ts'
 import { askingAs, type CallerAndTime } from '../../src/decide/relations/relation-kind.ts'
 import { NO_CONDITIONS } from '../../src/decide/request-conditions/conditions-now.ts'
-import { NO_ROLE_GUARANTEES } from '../../src/decide/role-guarantees.ts'
+
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'
 import type { Snapshot } from '../../src/decide/snapshot.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
@@ -83,7 +83,7 @@ export async function grantsOf(
     roleLevel: roleLevelOf(table, caller),
     readTable: await tableOf(snapshot, caller, resource, 'read'),
     view: undefined,
-    roleGuarantees: NO_ROLE_GUARANTEES,
+    roleGuarantees: undefined,
     objectBytes: 1_000_000,
     sets: new Set(),
     recorded: snapshot.recordedFieldsOf(resource),

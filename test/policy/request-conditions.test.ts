@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import ipaddr from 'ipaddr.js'
+import { credentialKindOf } from '../../src/decide/caller.ts'
 import {
   conditionMistakes,
   describeCondition,
@@ -14,7 +15,6 @@ import {
   type RequestCondition,
 } from '../../src/decide/request-conditions/all-conditions.ts'
 import type { ConditionFacts } from '../../src/decide/request-conditions/condition-kind.ts'
-import { credentialKindOf } from '../../src/decide/request-conditions/conditions-now.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { runs } from '../runs.ts'
 import { startTestServer } from '../server.ts'

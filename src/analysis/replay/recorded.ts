@@ -1,12 +1,11 @@
 /** What a record holds of its request, in place of the store and of the request: objects, answers, attributes; and what it lacks. */
-import type { Caller } from '../../decide/caller.ts'
+import { type Caller, credentialKindOf } from '../../decide/caller.ts'
 import { comparisonsIn } from '../../decide/conditions/condition.ts'
 import { definitionOfCondition, definitionOfRelation, type Facts } from '../../decide/evidence.ts'
 import type { FactSource } from '../../decide/facts.ts'
 import { comparedAttributes, comparedFields, followsFrom, kindOf, leavesOf } from '../../decide/relations/all-kinds.ts'
 import { type KnownFacts, type Relation, scalarsOf } from '../../decide/relations/relation-kind.ts'
 import { conditionHolds, type RequestCondition } from '../../decide/request-conditions/all-conditions.ts'
-import { credentialKindOf } from '../../decide/request-conditions/conditions-now.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import { type DecisionRecord, MASKED } from '../../decision-log/decision-record.ts'
 import type { StoredObject } from '../../resources/object.ts'

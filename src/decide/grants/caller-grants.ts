@@ -42,8 +42,8 @@ export interface CallerGrants {
   readonly recorded: readonly string[]
   /** The largest document that a write may leave. */
   readonly objectBytes: number
-  /** What must hold of people; nothing for other resources. */
-  readonly roleGuarantees: RoleGuarantees
+  /** What must hold of people; undefined for other resources. */
+  readonly roleGuarantees: RoleGuarantees | undefined
   /** The stored facts that the decision has asked for: they must still be so when a write commits. */
   readonly reads: GrowingReadSet
 }

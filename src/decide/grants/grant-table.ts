@@ -113,14 +113,15 @@ export class GrantTable {
 
   /** The grant for the result of a write to an object. */
   grantResult(names: ResultNames): Grant {
-    const keys = [names.stored, names.mixed, names.proposed].map((set) => this.#keyOf(set))
-    const [stored, mixed, proposed] = keys
+    const stored = this.#keyOf(names.stored)
+    const mixed = this.#keyOf(names.mixed)
     // Without a right side, a rule that fits both times alike is decided as it is for the object.
     if (stored === mixed && !this.#hasTransitions) return this.grant(names.stored)
+    const proposed = this.#keyOf(names.proposed)
     const key =
       this.#names.length <= MOST_BITS_OF_THREE
         ? Number(stored) | (Number(mixed) << MOST_BITS_OF_THREE) | (Number(proposed) << (2 * MOST_BITS_OF_THREE))
-        : keys.join('>')
+        : [stored, mixed, proposed].join('>')
     const known = this.#results.get(key)
     if (known) return known.grant
     return this.#keep(this.#results, key, {

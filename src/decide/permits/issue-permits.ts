@@ -22,7 +22,7 @@ import {
 import { type Refusal, refusalBy } from '../refusal.ts'
 import { type RelatedObject, relate, relateResult } from '../relations/ownership.ts'
 import { stepUp } from '../request-conditions/step-up.ts'
-import { boundsOf, brokenApart, NO_ROLE_GUARANTEES } from '../role-guarantees.ts'
+import { boundsOf, brokenApart } from '../role-guarantees.ts'
 import type { ResultNames } from '../rules/terms.ts'
 import { issuePermit, type Permit } from './permit.ts'
 
@@ -84,7 +84,7 @@ export function* permitCreate(
   if (unfit) return unfit
   const { name } = resource
   const id = String(after.id)
-  const bounds = boundsOf(grants.roleGuarantees.atMost, document, undefined)
+  const bounds = grants.roleGuarantees ? boundsOf(grants.roleGuarantees.atMost, document, undefined) : []
   return issuePermit({ kind: 'create', resource: name, id, version: 0, document, evidence, bounds, readSet: reads })
 }
 
@@ -171,7 +171,7 @@ export function* permitUpdate(
   const unfit = refuseUnfit(grants, { faults, document, evidence, before: object.document })
   if (unfit) return unfit
   const { id, version } = object
-  const bounds = boundsOf(grants.roleGuarantees.atMost, document, object.document)
+  const bounds = grants.roleGuarantees ? boundsOf(grants.roleGuarantees.atMost, document, object.document) : []
   const write = { id, version, document, evidence, bounds, readSet: reads }
   return issuePermit({ kind: 'update', resource: resource.name, ...write })
 }
@@ -217,7 +217,7 @@ export function permitByCommand(
   objectBytes: number,
 ): Permit<'create'> | Refusal {
   const document = documentPart(after)
-  const unfit = refuseUnfit({ objectBytes, roleGuarantees: NO_ROLE_GUARANTEES }, { faults, document })
+  const unfit = refuseUnfit({ objectBytes, roleGuarantees: undefined }, { faults, document })
   if (unfit) return unfit
   const write = { id: String(after.id), version: 0, document, evidence: NOTHING_ASKED, bounds: [] }
   return issuePermit({ kind: 'create', resource: resource.name, ...write, readSet: { lookups: [] } })
@@ -236,7 +236,7 @@ interface PermittedWrite extends Pick<Proposal, 'faults'> {
  * object.
  */
 function refuseUnfit(
-  { objectBytes, roleGuarantees: { apart } }: Pick<CallerGrants, 'objectBytes' | 'roleGuarantees'>,
+  { objectBytes, roleGuarantees }: Pick<CallerGrants, 'objectBytes' | 'roleGuarantees'>,
   { faults, document, evidence, before }: PermittedWrite,
 ): Refusal | undefined {
   const shortened = () => (evidence ? { evidence: short(evidence) } : {})
@@ -246,7 +246,7 @@ function refuseUnfit(
   if (size > objectBytes && !(before && size <= sizeOf(before))) {
     return refusalBy('size', { ...shortened(), limitBytes: objectBytes })
   }
-  const broken = brokenApart(apart, document, before)
+  const broken = roleGuarantees && brokenApart(roleGuarantees.apart, document, before)
   return broken ? refusalBy('roles-apart', { ...shortened(), roles: broken.roles }) : undefined
 }
 
@@ -323,14 +323,16 @@ export function refusalOfUpdate(
 ): Refusal | undefined {
   const { named } = fields
   const unread = named.difference(readableOn(grants, names.stored))
-  const hiddenTo = (one: CallerGrants) => hiddenReads(one, names.stored, read) ?? hiddenNames(one, names.stored, named)
-  const unpermittedTo = (one: CallerGrants) => hiddenTo(one) ?? unpermittedResult(one, names, { ...fields, unread })
-  if (!unpermittedTo(grants)) return undefined
-  const refusal = refusalOfResult(grants, evidenceBy(hiddenTo(grants) !== undefined), unpermittedTo)
-  // The result of a patch that reads a hidden value would reveal this value.
-  if (!refusal || refusal.stepUp || refusal.check === 'read') return refusal
+  const unpermittedTo = (one: CallerGrants) =>
+    hiddenReads(one, names.stored, read) ??
+    hiddenNames(one, names.stored, named) ??
+    unpermittedResult(one, names, { ...fields, unread })
+  const found = unpermittedTo(grants)
+  if (!found) return undefined
   const hidden = new Set(hiddenNames(grants, names.stored, named)?.fieldsRefused)
-  if (hidden.size === 0) return refusal
+  const refusal = refusalOfResult(grants, evidenceBy(found.check === 'read' || hidden.size > 0), unpermittedTo)
+  // The result of a patch that reads a hidden value would reveal this value.
+  if (!refusal || refusal.stepUp || refusal.check === 'read' || hidden.size === 0) return refusal
   const result = { all: [...fields.all].filter((name) => !hidden.has(name)), named, changed: fields.changed, unread }
   const unpermitted = (one: CallerGrants) => unpermittedResult(one, names, result)
   return unpermitted(grants) ? { ...refusal, ...stepUpPast(grants, unpermitted) } : refusal
@@ -381,9 +383,10 @@ function unpermittedResult(
   const readable = readableOn(grants, names.stored)
   // Also if the value stays the same: an answer that depends on the difference would reveal a value that may not be
   // read.
-  const hidden = (field: string) => named.has(field) && !readable.has(field)
   const isRefused = ({ name, readOnly }: Field) =>
-    hidden(name) ? readOnly || !writable.has(name) : changed.has(name) && !unread.has(name) && !writable.has(name)
+    named.has(name) && !readable.has(name)
+      ? readOnly || !writable.has(name)
+      : changed.has(name) && !unread.has(name) && !writable.has(name)
   return fieldsUnpermitted(namesOf(grants.resource, all, isRefused))
 }
 
@@ -393,8 +396,10 @@ function namesOf(
   names: Iterable<string>,
   concerns?: (field: Field) => boolean,
 ): readonly string[] {
-  return [...names].filter((name) => {
+  const found: string[] = []
+  for (const name of names) {
     const field = fields.get(name)
-    return field !== undefined && (concerns?.(field) ?? true)
-  })
+    if (field && (concerns?.(field) ?? true)) found.push(name)
+  }
+  return found
 }

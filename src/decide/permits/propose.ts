@@ -103,15 +103,9 @@ export function proposeUpdate(
 ): Proposal & { readonly read: ReadonlySet<string> } {
   const body = withoutMostUnknown(resource, sent)
   const asked = mergePatch(before, body) as Representation
-  return { ...proposal(resource, { before, asked, named: Object.keys(body) }), read: fieldsReadBy(body) }
-}
-
-/**
- * The result of a merge patch for a nested object depends on the stored value: on whether it is an object, and on its
- * members.
- */
-function fieldsReadBy(body: Representation): ReadonlySet<string> {
-  return new Set(Object.keys(body).filter((name) => isObject(body[name])))
+  // The result for a nested object depends on the stored value: on whether it is an object, and on its members.
+  const read = new Set(Object.keys(body).filter((name) => isObject(body[name])))
+  return { ...proposal(resource, { before, asked, named: Object.keys(body) }), read }
 }
 
 /** The faults of a stored object that a PATCH without changes would meet: it sets defaults, and checks the whole. */
@@ -188,10 +182,18 @@ interface ProposedChange {
   readonly ignored?: Representation
 }
 
-function proposal(resource: Resource, change: ProposedChange): Proposal {
-  const { before, asked, named } = change
+function proposal(resource: Resource, { before, asked, named, ignored = {} }: ProposedChange): Proposal {
   const after = ordered(resource, before, asked)
-  return { after, named: new Set(named), faults: () => faultsOf(resource, change, after) }
+  const faults = () => {
+    const changed = named.flatMap((name) => {
+      const field = resource.fields.get(name)
+      if (field === undefined && !Object.hasOwn(after, name)) return [unknownFault(name)]
+      return field?.readOnly && !isDeepStrictEqual(own(before, name), own(asked, name)) ? [readOnlyFault(field)] : []
+    })
+    const pointers = new Set(changed.map(({ pointer }) => pointer))
+    return [...changed, ...resource.validate({ ...after, ...ignored }).filter(({ pointer }) => !pointers.has(pointer))]
+  }
+  return { after, named: new Set(named), faults }
 }
 
 /**
@@ -207,20 +209,6 @@ function ordered(resource: Resource, before: Representation, asked: Representati
   }
   for (const [name, value] of Object.entries(asked)) if (!resource.fields.has(name)) after.set(name, value)
   return Object.fromEntries(after)
-}
-
-function faultsOf(
-  resource: Resource,
-  { before, asked, named, ignored = {} }: ProposedChange,
-  after: Representation,
-): readonly FieldFault[] {
-  const changed = named.flatMap((name) => {
-    const field = resource.fields.get(name)
-    if (field === undefined && !Object.hasOwn(after, name)) return [unknownFault(name)]
-    return field?.readOnly && !isDeepStrictEqual(own(before, name), own(asked, name)) ? [readOnlyFault(field)] : []
-  })
-  const pointers = new Set(changed.map(({ pointer }) => pointer))
-  return [...changed, ...resource.validate({ ...after, ...ignored }).filter(({ pointer }) => !pointers.has(pointer))]
 }
 
 function own(fields: Representation, name: string): Json | undefined {

@@ -1,8 +1,7 @@
 /** The conditions of one request that the rules name: those that hold, and those that a new sign-in could make hold. */
-import type { Caller } from '../caller.ts'
+import { type Caller, credentialKindOf } from '../caller.ts'
 import { conditionHolds, type RequestCondition } from './all-conditions.ts'
 import type { ConditionFacts } from './condition-kind.ts'
-import type { Credential } from './credential.ts'
 import type { SignedIn } from './signed-in.ts'
 
 export interface RequestConditions {
@@ -65,10 +64,4 @@ export function conditionsNow(
 /** An API key proves no sign-in, and a caller without credentials is asked to send some. */
 function canSignIn({ hasCredentials, credential }: Pick<ConditionFacts, 'hasCredentials' | 'credential'>): boolean {
   return hasCredentials && credential !== 'api-key'
-}
-
-/** The caller's kind of credential; `password` for every token of this server's own issuer. */
-export function credentialKindOf({ credential: used }: Pick<Caller, 'credential'>): Credential {
-  if (used === undefined) return 'password'
-  return used.startsWith('key ') ? 'api-key' : 'provider'
 }

@@ -1,6 +1,6 @@
 /** The policy that decides, and what happens to it. */
 import type { SourceFile } from '../../base/diagnostic.ts'
-import type { RoleGrants } from '../../decide/role-grants.ts'
+import type { RoleGrants } from '../../decide/caller.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import type { FormerWord } from '../former-words.ts'
 import type { Blocked } from '../parse/parse-blocked.ts'

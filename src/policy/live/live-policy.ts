@@ -5,7 +5,7 @@
  */
 
 import { FileError, type SourceFile } from '../../base/diagnostic.ts'
-import type { RoleGrants } from '../../decide/role-grants.ts'
+import type { RoleGrants } from '../../decide/caller.ts'
 import { type PackedPolicy, packPolicy } from '../../decide/rules/rule-table.ts'
 import { Snapshots, type Warm } from '../../decide/rules/snapshots.ts'
 import type { Resources } from '../../resources/resource.ts'

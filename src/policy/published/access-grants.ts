@@ -4,9 +4,8 @@
  */
 import { randomUUID } from 'node:crypto'
 import { isObject } from '../../base/is-object.ts'
-import type { RoleGrant } from '../../decide/caller.ts'
+import type { RoleGrant, RoleGrants } from '../../decide/caller.ts'
 import type { Approvals } from '../../decide/policy.ts'
-import type { RoleGrants } from '../../decide/role-grants.ts'
 import { namesText } from '../../present/quote.ts'
 import { approversFor, callerOfPerson } from '../parse/parse-approvals.ts'
 import { isTime, type PersonSigner, payloadOf, readSigned, type SignedBy, signAs } from './signed-by-person.ts'

@@ -2,12 +2,10 @@
  * Records a request: its decision record, its metrics with the status that the client or gateway gets, and the cause of
  * a fault. A write commits together with its record, so neither exists without the other.
  */
-import type { Caller } from '../../decide/caller.ts'
+import { credentialKindOf, grantNumbers } from '../../decide/caller.ts'
 import type { Decision } from '../../decide/decision.ts'
 import { type Evidence, rulePlace } from '../../decide/evidence.ts'
 import { Refused } from '../../decide/refusal.ts'
-import { credentialKindOf } from '../../decide/request-conditions/conditions-now.ts'
-import { grantNumbers } from '../../decide/role-grants.ts'
 import { cutName, type DecisionRecord } from '../../decision-log/decision-record.ts'
 import { mask } from '../../decision-log/mask.ts'
 import { recordLine } from '../../decision-log/record-line.ts'
@@ -76,12 +74,11 @@ export function statusForGateway({ passesOn }: Gateway, status: number): number 
 }
 
 export function recordOf(request: RequestFacts): DecisionRecord {
-  const { requestId, instance, revision, address, match, authentication, outcome, problem } = request
+  const { requestId, instance, revision, address, match, authentication, forwarded, outcome, problem } = request
   const asked = match?.kind === 'route' ? match : undefined
   const decision = request.again ? request.again.decision : request.decision
   const evidence = evidenceOf(request, decision)
   const refusedSignIn = problem?.cause instanceof SignInRefused ? problem.cause : undefined
-  const caller = authentication?.kind === 'caller' ? authentication.caller : undefined
   const rejected = authentication?.kind === 'rejected' ? authentication : undefined
   return {
     // Only a failed clock leaves no time.
@@ -91,19 +88,15 @@ export function recordOf(request: RequestFacts): DecisionRecord {
     batch: request.batch,
     instance,
     revision,
-    ...methodOf(request),
+    // What a gateway asks about is recorded as its client's request.
+    method: forwarded?.method ?? request.method,
+    forwarded: forwarded && { profile: forwarded.profile.name, gateway: forwarded.gateway },
     address,
     route: asked?.route.path,
     resource: asked?.route.resource,
     action: asked?.endpoint.action,
     objectId: outcome?.objectId ?? objectIdOf(asked?.id, decision) ?? refusedSignIn?.userId,
-    subject: caller?.id ?? rejected?.subject,
-    roles: caller?.roles,
-    rolesLost: caller && request.policy.snapshot.rolesLostBy(caller),
-    ...grantNumbers(caller),
-    authentication: authentication?.kind,
-    credential: caller?.credential ?? rejected?.credential,
-    signedIn: signInOf(caller),
+    ...whoOf(request),
     // Why a credential or a sign-in was refused; no part of the credential itself (test/identity).
     reason: rejected?.reason ?? refusedSignIn?.reason,
     outcome: problem ? (problem.status < 500 ? 'refused' : 'failed') : 'allowed',
@@ -131,19 +124,27 @@ function askedBeside({ input, match }: RequestFacts): Pick<DecisionRecord, 'can'
   return { ...beside, parent: { resource: parent.resource, objectId: cutName(match.parentId ?? '') } }
 }
 
-/** What a gateway asks about is recorded as its client's request. */
-function methodOf({ method, forwarded }: RequestFacts): Pick<DecisionRecord, 'method' | 'forwarded'> {
-  if (!forwarded) return { method }
-  const { profile, gateway } = forwarded
-  return { method: forwarded.method ?? method, forwarded: { profile: profile.name, gateway } }
+/** An API key proves no sign-in. */
+function whoOf({ authentication, policy }: RequestFacts) {
+  if (authentication?.kind !== 'caller') {
+    const { subject, credential } = authentication?.kind === 'rejected' ? authentication : NOBODY
+    return { subject, authentication: authentication?.kind, credential }
+  }
+  const { caller } = authentication
+  const { authTime, acr } = caller
+  const at = authTime === undefined ? undefined : new Date(authTime).toISOString()
+  return {
+    subject: caller.id,
+    roles: caller.roles,
+    rolesLost: policy.snapshot.rolesLostBy(caller),
+    ...(caller.granted && grantNumbers(caller.granted)),
+    authentication: authentication.kind,
+    credential: caller.credential,
+    signedIn: credentialKindOf(caller) === 'api-key' ? undefined : { at, acr },
+  }
 }
 
-/** An API key proves no sign-in. */
-function signInOf(caller: Caller | undefined): DecisionRecord['signedIn'] {
-  if (!caller || credentialKindOf(caller) === 'api-key') return undefined
-  const { authTime, acr } = caller
-  return { at: authTime === undefined ? undefined : new Date(authTime).toISOString(), acr }
-}
+const NOBODY: { readonly subject?: string; readonly credential?: string } = {}
 
 function evidenceOf({ problem, outcome }: RequestFacts, decision: Decision | undefined): Evidence | undefined {
   const refusal = problem?.cause instanceof Refused ? problem.cause.refusal : undefined
@@ -163,19 +164,14 @@ export function createWrites(store: Store, state: Writable<RequestState>): Write
     const unmasked = recordOf({ ...state, ...end })
     const masked = mask(unmasked, state.masks)
     const line = recordLine(masked)
-    made.set(line, unmasked)
-    return { line, masked }
-  }
-  const committed = (line: string) => {
-    const unmasked = made.get(line)
-    if (unmasked) state.committed = { line, unmasked }
+    return { line, masked, unmasked }
   }
   const commit = async (outcome: Outcome, write: (recorded: WriteOptions) => Promise<unknown>) => {
-    const { line, masked } = make({ outcome })
+    const { line, masked, unmasked } = make({ outcome })
     // The log of changes tells nothing of a write that the decision log doesn't.
     const { subject, requestId, action, revision, rules } = masked
     await write({ record: line, by: { subject, requestId, action, revision, rules } })
-    committed(line)
+    state.committed = { line, unmasked }
     return outcome
   }
   return {
@@ -185,7 +181,14 @@ export function createWrites(store: Store, state: Writable<RequestState>): Write
       commit(outcome, (recorded) => store.update(permit, { ...recorded, time, replay, along: outcome.along?.permits })),
     delete: (permit, outcome) =>
       commit(outcome, (recorded) => store.delete(permit, { ...recorded, along: outcome.along?.permits ?? [] })),
-    record: (end) => make(end).line,
-    committed,
+    record: (end) => {
+      const { line, unmasked } = make(end)
+      made.set(line, unmasked)
+      return line
+    },
+    committed: (line) => {
+      const unmasked = made.get(line)
+      if (unmasked) state.committed = { line, unmasked }
+    },
   }
 }

@@ -4,8 +4,8 @@
  */
 import { onceKnown, orElse } from '../../base/now-or-later.ts'
 import { Problem } from '../../base/problems/problem.ts'
+import { grantNumbers } from '../../decide/caller.ts'
 import { rulePlace } from '../../decide/evidence.ts'
-import { grantNumbers } from '../../decide/role-grants.ts'
 import { type AskedRecord, cutName, MOST_FIELDS_ASKED } from '../../decision-log/decision-record.ts'
 import { METADATA_PATH } from '../../resources/built-in/access.ts'
 import type { Json, Resource } from '../../resources/resource.ts'
@@ -146,7 +146,7 @@ export function recordOfAsked(
     subject: cut(subject.id),
     roles: caller?.roles,
     rolesLost: caller && snapshot.rolesLostBy(caller),
-    ...grantNumbers(caller),
+    ...(caller?.granted && grantNumbers(caller.granted)),
     resource: cut(resource.type),
     objectId: id === undefined ? undefined : cut(id),
     action: known ?? cut(action.name),

@@ -4,9 +4,8 @@
  */
 import { onceKnown, orElse } from '../../base/now-or-later.ts'
 import { Problem } from '../../base/problems/problem.ts'
-import type { Caller } from '../../decide/caller.ts'
+import { type Caller, withGrants } from '../../decide/caller.ts'
 import { isPossibleId } from '../../decide/decide.ts'
-import { withGrants } from '../../decide/role-grants.ts'
 import type { Authentication, Credentials, TokenVerifier } from '../../identity/caller.ts'
 import type { ActivePolicy } from '../../policy/live/active-policy.ts'
 import type { Resources } from '../../resources/resource.ts'
@@ -47,7 +46,8 @@ export function authenticate(
  * claims of an OpenID provider, and those that it was given for a time.
  */
 export function callerNow({ snapshot, grants }: ActivePolicy, caller: Caller, now: number): Caller {
-  return withGrants(caller.provided === undefined ? caller : snapshot.withRoles(caller), grants, now)
+  const known = caller.provided === undefined ? caller : snapshot.withRoles(caller)
+  return grants ? withGrants(known, grants, now) : known
 }
 
 export function verifyCredentials(

@@ -1,8 +1,7 @@
 /** The directory as a server sees it: people also have the roles that they were given for a time (`access grants`). */
 import { onceKnown } from '../../base/now-or-later.ts'
 import { timeText } from '../../base/time.ts'
-import type { RoleGrant } from '../../decide/caller.ts'
-import { grantsTo, type RoleGrants } from '../../decide/role-grants.ts'
+import { grantsTo, type RoleGrant, type RoleGrants } from '../../decide/caller.ts'
 import type { OpenedStore } from '../../store/contract.ts'
 import type { Directory } from '../../store/directory.ts'
 import type { PastObjects } from './past-objects.ts'

@@ -1,8 +1,8 @@
 /** Roles for a time: what people do with them, and how they stand. */
 import { FileError } from '../../base/diagnostic.ts'
 import { durationText } from '../../base/time.ts'
+import type { RoleGrants } from '../../decide/caller.ts'
 import type { Approvals } from '../../decide/policy.ts'
-import type { RoleGrants } from '../../decide/role-grants.ts'
 import { approvalsOf, callerOfPerson } from '../../policy/parse/parse-approvals.ts'
 import {
   type AccessGrant,

@@ -4,11 +4,11 @@
  */
 
 import { timeText } from '../../base/time.ts'
+import type { RoleGrants } from '../../decide/caller.ts'
 import { rulePlace } from '../../decide/evidence.ts'
 import type { Policy, Role } from '../../decide/policy.ts'
 import { kindOf } from '../../decide/relations/all-kinds.ts'
 import { describeCondition } from '../../decide/request-conditions/all-conditions.ts'
-import type { RoleGrants } from '../../decide/role-grants.ts'
 import { lives } from '../../decide/rules/rule-table.ts'
 import { type Html, html } from '../../present/html.ts'
 import { proseHtml } from '../../present/page.ts'

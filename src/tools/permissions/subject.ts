@@ -1,5 +1,5 @@
 /** One caller of the access matrix, with the roles that the directory knows, and those for a time. */
-import type { RoleGrants } from '../../decide/role-grants.ts'
+import type { RoleGrants } from '../../decide/caller.ts'
 import { isClaimableRole } from '../../identity/caller.ts'
 import { type AccessDirectory, reportedGrants, withGrantedRoles } from '../access/granted-roles.ts'
 import { subjectIn } from '../asked/subject-in.ts'
