@@ -6,9 +6,24 @@
 import { onceKnown } from '../../base/now-or-later.ts'
 import type { Caller } from '../../decide/caller.ts'
 import type { AccountStatus, Directory, SessionStatus } from '../../store/directory.ts'
-import { type Authentication, isClaimableRole, type Rejection } from '../caller.ts'
+import { type Authentication, isClaimableRole, looksLikeApiKey, type Rejection, type TokenVerifier } from '../caller.ts'
 
 export type CheckAccount = (authentication: Authentication) => Authentication | Promise<Authentication>
+
+/** API keys are looked up together with the state of their subject; tokens are verified by themselves first. */
+export function verifyAccounts({ keys, tokens, checkAccount }: AccountVerifiers): TokenVerifier {
+  return {
+    knows: (credential) => (looksLikeApiKey(credential) ? keys : tokens).knows?.(credential) ?? false,
+    verify: (credential) =>
+      looksLikeApiKey(credential) ? keys.verify(credential) : onceKnown(tokens.verify(credential), checkAccount),
+  }
+}
+
+interface AccountVerifiers {
+  readonly keys: TokenVerifier
+  readonly tokens: TokenVerifier
+  readonly checkAccount: CheckAccount
+}
 
 /** `now`: milliseconds since the epoch. Throws StoreUnavailable. */
 export function createAccountCheck(

@@ -76,17 +76,11 @@ function oneAfterAnother(handler: RequestHandler): RequestHandler {
   return (request, response) => {
     // The answer may be sent before the whole body was read; the rest is discarded.
     if (hasBody(request)) response.once('close', () => request.resume())
-    if (asksForUpgrade(request)) response.shouldKeepAlive = false
-    connectionOf(request.socket).take(response, () => handler(request, response))
+    // No upgrade is offered, so the request is answered as if it had not asked (RFC 9110 section 7.8). Node's parser
+    // drops the bytes after it in the same packet, so further requests can't be recognized any more.
+    if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
+    connectionOf(request.socket).take(request, response, handler)
   }
-}
-
-/**
- * No upgrade is offered, so the request is answered as if it had not asked (RFC 9110 section 7.8). Node's parser drops
- * the bytes after it in the same packet, so further requests can't be recognized any more.
- */
-function asksForUpgrade({ headers }: IncomingMessage): boolean {
-  return headers.upgrade !== undefined
 }
 
 /** The handler answers a request that has arrived; broken bytes after it can't be answered any more. */
@@ -208,13 +202,13 @@ class ClientConnection {
    * one waits, no more are read: otherwise a client that sends faster than it reads answers would fill the memory.
    * After an answer with `Connection: close` no request starts.
    */
-  take(response: ServerResponse, start: () => void): void {
+  take(request: IncomingMessage, response: ServerResponse, handler: RequestHandler): void {
     // The rest of a packet still comes after the connection was cut off: nothing of it may be kept.
     if (this.#socket.destroyed) return
     const before = this.inFlight
     this.#last = response
     if (!before) {
-      if (this.#socket.writable) start()
+      if (this.#socket.writable) handler(request, response)
       return
     }
     this.#count(1)
@@ -224,7 +218,7 @@ class ClientConnection {
       if (!this.#socket.writable) return
       this.#count(-1)
       if (this.#waiting === 0) this.#socket.resume()
-      start()
+      handler(request, response)
     })
   }
 
@@ -262,12 +256,8 @@ export function interruptionOf(request: IncomingMessage): Problem | undefined {
   return interruptions.get(request)?.reason
 }
 
-/** Rejects when the request is interrupted; otherwise never settles. */
-export function untilInterrupted(request: IncomingMessage): Promise<never> {
-  return interruptionFor(request).promise
-}
-
-function interruptionFor(request: IncomingMessage): Interruption {
+/** Its promise rejects when the request is interrupted, and otherwise never settles. */
+export function interruptionFor(request: IncomingMessage): Interruption {
   const known = interruptions.get(request)
   if (known) return known
   const interruption: Interruption = Promise.withResolvers<never>()

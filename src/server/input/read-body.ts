@@ -1,14 +1,13 @@
 /**
  * The request body as JSON, an object or a JSON Patch: media type, size and syntax. The schema checks its fields later.
  */
-import type { IncomingMessage } from 'node:http'
 import type { Context, Middleware } from 'koa'
 import { koaBody } from 'koa-body'
 import { isObject } from '../../base/is-object.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import { parseStrictJson } from '../../resources/json/strict-json.ts'
 import type { Operation, Resource } from '../../resources/resource.ts'
-import { hasBody, untilInterrupted } from '../http/http-server.ts'
+import { hasBody, interruptionFor } from '../http/http-server.ts'
 import { parseJsonPatch } from '../routes/json-patch.ts'
 import type { Content } from './input.ts'
 
@@ -34,11 +33,16 @@ interface ExpectedBody {
  * this order.
  */
 export async function readBody(ctx: Context, { operation, resource, limitBytes }: ExpectedBody): Promise<Content> {
-  refuseContentRange(ctx, operation)
-  refuseMediaType(ctx, operation)
+  const { headers } = ctx.req
+  // RFC 9110 section 14.5: a server that doesn't support partial PUT refuses it.
+  if (operation === 'replace' && headers['content-range'] !== undefined) {
+    throw new Problem('content-range', 'PUT replaces the whole object; omit the header Content-Range.')
+  }
+  // Most clients send exactly this, which is accepted wherever a body is.
+  const isPlain = headers['content-type'] === JSON_TYPE
+  if (!isPlain || headers['content-encoding'] !== undefined) refuseMediaType(ctx, operation)
   if (!hasBody(ctx.req)) throw new Problem('invalid-body', 'The request has no body; send a JSON body.')
   const bytes = await readBytes(ctx, limitBytes)
-  const isPlain = isPlainJson(ctx.req)
   if (!isPlain) refuseCharset(ctx)
   const json = parseStrictJson(bytes)
   if (!isPlain && ctx.is(JSON_PATCH_TYPE)) return { kind: 'json-patch', operations: parseJsonPatch(json, resource) }
@@ -48,21 +52,9 @@ export async function readBody(ctx: Context, { operation, resource, limitBytes }
   return { kind: 'body', body: json }
 }
 
-/** Most clients send exactly this, which is accepted wherever a body is. */
-function isPlainJson({ headers }: IncomingMessage): boolean {
-  return headers['content-type'] === JSON_TYPE
-}
-
 function refuseCharset({ request: { charset } }: Context): void {
   if (charset === '' || charset.toLowerCase() === 'utf-8') return
   throw new Problem('invalid-json', 'The charset of the body is not UTF-8; send UTF-8.')
-}
-
-/** RFC 9110 section 14.5: a server that doesn't support partial PUT refuses it. */
-function refuseContentRange(ctx: Context, operation: Operation): void {
-  if (operation === 'replace' && ctx.req.headers['content-range'] !== undefined) {
-    throw new Problem('content-range', 'PUT replaces the whole object; omit the header Content-Range.')
-  }
 }
 
 /** The answer says what would be accepted (RFC 9110 section 15.5.16, RFC 5789 section 3.1). */
@@ -79,7 +71,6 @@ function refuseMediaType(ctx: Context, operation: Operation): void {
 
 /** Without a body, the media type is only checked if the request names one. */
 function hasType(ctx: Context, accepted: readonly string[]): boolean {
-  if (isPlainJson(ctx.req)) return true
   if (hasBody(ctx.req)) return ctx.is([...accepted]) !== false
   return ctx.request.type === '' || accepted.includes(ctx.request.type.toLowerCase())
 }
@@ -92,7 +83,7 @@ async function readBytes(ctx: Context, limitBytes: number): Promise<Buffer> {
   if (headers.expect !== undefined && httpVersion === '1.1') ctx.res.writeContinue()
   try {
     const read = readers.get(limitBytes) ?? makeReader(limitBytes)
-    await Promise.race([read(ctx, NO_NEXT), untilInterrupted(ctx.req)])
+    await Promise.race([read(ctx, NO_NEXT), interruptionFor(ctx.req).promise])
   } catch (error) {
     throw bodyProblem(error, limitBytes)
   }

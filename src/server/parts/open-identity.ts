@@ -3,11 +3,10 @@
  * embedded directory.
  */
 import type { Logger } from 'pino'
-import { onceKnown } from '../../base/now-or-later.ts'
 import type { Config } from '../../config/config.ts'
 import { rolesLost } from '../../decide/role-guarantees.ts'
-import { looksLikeApiKey, type TokenVerifier } from '../../identity/caller.ts'
-import { createAccountCheck } from '../../identity/directory/account-status.ts'
+import type { TokenVerifier } from '../../identity/caller.ts'
+import { createAccountCheck, verifyAccounts } from '../../identity/directory/account-status.ts'
 import {
   createApiKeyUses,
   createApiKeyVerifier,
@@ -70,11 +69,7 @@ function connect({ config, directory, now, log, tokens }: IdentityOptions, ring:
   const verifierOn = (asked: Directory): TokenVerifier => {
     const checkAccount = createAccountCheck(asked, time)
     const keys = createApiKeyVerifier({ directory: asked, now: time, used: uses.note, master })
-    return {
-      knows: (credential) => (looksLikeApiKey(credential) ? keys : verifier).knows?.(credential) ?? false,
-      verify: (credential) =>
-        looksLikeApiKey(credential) ? keys.verify(credential) : onceKnown(verifier.verify(credential), checkAccount),
-    }
+    return verifyAccounts({ keys, tokens: verifier, checkAccount })
   }
   return {
     verifier: verifierOn(directory),

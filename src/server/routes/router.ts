@@ -20,7 +20,7 @@ import type { EventHub } from '../events/event-hub.ts'
 import { clientGone } from '../http/http-server.ts'
 import type { Input } from '../input/input.ts'
 import { answerQuestion } from '../questions/answer-question.ts'
-import { askFacts, decideRequest, inTurn, questionAsked, type WriteGate } from '../stages/authorize.ts'
+import { askFacts, decideRequest, questionAsked, type WriteGate, whoseOf } from '../stages/authorize.ts'
 import type {
   Accepted,
   Addressed,
@@ -204,9 +204,8 @@ function requestOf({ state, method, req, res }: Parameters<RouteHandler>[0], gat
     resources: gate.resources,
     ask: (steps, written) => askFacts(gate, accepted, steps, written),
     abilities: () =>
-      inTurn(
-        gate,
-        accepted,
+      gate.slices.decide(
+        () => whoseOf(accepted),
         () => clientGone(res),
         () => askFacts(gate, accepted, abilitiesOf(questionAsked(gate, policy, accepted), policy.snapshot)),
       ),

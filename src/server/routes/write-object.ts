@@ -83,11 +83,11 @@ async function writeProposal(
   proposal: Proposal,
 ): Promise<Outcome> {
   const resource = request.resource.name
-  const refuseUnmetNow = () => refuseUnmet(services.tags, request, { resource, object: decision.object })
   const permitted = await request.ask(decision.permit(proposal))
-  if (isRefusal(permitted) && isOfAnotherState(permitted)) refuseUnmetNow()
+  if (!isRefusal(permitted) || isOfAnotherState(permitted)) {
+    refuseUnmet(services.tags, request, { resource, object: decision.object })
+  }
   const permit = orRefuse(permitted)
-  refuseUnmetNow()
   const { evidence } = permit
   const outcomeOf = async (object: StoredObject, written?: typeof permit): Promise<Outcome> => {
     const shown = await request.ask(decision.show(object), written)
@@ -98,7 +98,7 @@ async function writeProposal(
     return { status, headers, body: shown, evidence }
   }
   // Otherwise the tag would reveal whether a field that the caller can't read already had the value.
-  const isBlind = [...proposal.named].some((name) => !decision.readable.has(name))
+  const isBlind = !proposal.named.isSubsetOf(decision.readable)
   if (!isBlind && sameJson(permit.document, decision.object.document)) return outcomeOf(decision.object)
   const time = services.now().toISOString()
   const { object, readable } = decision

@@ -10,7 +10,7 @@ import { textOfTime } from '../../base/time.ts'
 import type { Recorder } from '../../decision-log/recorder.ts'
 import type { LivePolicy } from '../../policy/live/live-policy.ts'
 import { echoesRequestId } from '../../resources/built-in/access.ts'
-import type { Match } from '../../resources/routing/match-route.ts'
+import type { Route } from '../../resources/resource.ts'
 import { withParameter } from '../../resources/routing/path-parameter.ts'
 import type { Cors } from '../answers/cors.ts'
 import { openEventStream, sendEvents } from '../answers/event-stream.ts'
@@ -194,22 +194,23 @@ function send(
   { status, headers, body }: WrittenAnswer,
   unread: UnreadAnswers,
 ): void {
-  if (!forwarded) announceLifecycle(headers, match)
+  if (!forwarded && match && 'route' in match && match.route.lifecycle) {
+    announceLifecycle(headers, match.route.lifecycle, match.id ?? match.parentId)
+  }
   // RFC 9110 section 8.6: 204 and 304 have no Content-Length here.
   if (status !== 204 && status !== 304) headers['Content-Length'] = String(Buffer.byteLength(body ?? ''))
   unread.send(ctx.res.writeHead(status, headers), body)
 }
 
 /** Every answer of a deprecated route has these headers, problems included. The Link of a list stays. */
-function announceLifecycle(headers: ResponseHeaders, match: Match | undefined): void {
-  if (!match || !('route' in match) || !match.route.lifecycle) return
-  const { deprecatedAt, sunsetAt, successor } = match.route.lifecycle
+function announceLifecycle(headers: ResponseHeaders, lifecycle: NonNullable<Route['lifecycle']>, id?: string): void {
+  const { deprecatedAt, sunsetAt, successor } = lifecycle
   // RFC 9745 section 2: a structured-field Date (RFC 9651 section 3.3.7), in seconds.
   if (deprecatedAt !== undefined) headers.Deprecation = `@${deprecatedAt / 1000}`
   // RFC 8594 section 3: an HTTP-date.
   if (sunsetAt !== undefined) headers.Sunset = new Date(sunsetAt).toUTCString()
   if (successor === undefined) return
-  const link = `<${addressOf(successor, match.id ?? match.parentId)}>; rel="successor-version"`
+  const link = `<${addressOf(successor, id)}>; rel="successor-version"`
   headers.Link = headers.Link === undefined ? link : `${headers.Link}, ${link}`
 }
 

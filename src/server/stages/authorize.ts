@@ -56,7 +56,13 @@ export function authorize(gate: WriteGate): Stage<Received & Authenticated & Acc
     // With an object at hand that isn't enough, all facts are read in one state. Others may need nothing of the store.
     const isOneState = prefetched !== undefined || accepted.match.parentId !== undefined
     const decideAll = () => (isOneState ? gate.store.inOneReadTransaction(decideNow) : decideNow())
-    const decided = early ? orRefuse(early) : inTurn(gate, accepted, () => clientGone(ctx.res), decideAll)
+    const decided = early
+      ? orRefuse(early)
+      : gate.slices.decide(
+          () => whoseOf(accepted),
+          () => clientGone(ctx.res),
+          decideAll,
+        )
     return onceKnown(decided, (decision) => {
       ctx.state.decision = decision
       return next()
@@ -131,17 +137,8 @@ export function questionAsked(gate: Gate, { snapshot, blocked }: ActivePolicy, a
   }
 }
 
-/** A decision that others wait for: callers take turns if it takes long. */
-export function inTurn<T>(
-  { slices }: WriteGate,
-  asked: AcceptedRequest,
-  gone: () => AbortSignal,
-  decideNow: () => T | Promise<T>,
-): T | Promise<T> {
-  return slices.decide(() => whoseOf(asked), gone, decideNow)
-}
-
-const whoseOf = ({ caller, address = '' }: AcceptedRequest) => callerKey({ caller, address })
+/** Whose turn a decision takes, if it takes long. */
+export const whoseOf = ({ caller, address = '' }: AcceptedRequest) => callerKey({ caller, address })
 
 function factsFrom({ resources, store }: Gate, asked: AcceptedRequest): FactSource {
   return {
@@ -164,9 +161,12 @@ export function askFacts<T>(
   steps: Steps<T>,
   written?: Permit<'create'> | Permit<'update'>,
 ): T | Promise<T> {
-  const [{ store }, facts] = [gate, factsFrom(gate, asked)]
+  const [{ store, slices }, facts] = [gate, factsFrom(gate, asked)]
   const lookup: FactSource['lookup'] = (one, by) =>
     written && looksAt(one, written.resource) ? store.lookupAfter(written, one, whoseOf(asked)) : facts.lookup(one, by)
-  const work = () => withFacts(steps, { ...facts, lookup })
-  return inTurn(gate, asked, () => NEVER, work)
+  return slices.decide(
+    () => whoseOf(asked),
+    () => NEVER,
+    () => withFacts(steps, { ...facts, lookup }),
+  )
 }

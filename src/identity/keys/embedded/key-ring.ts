@@ -70,7 +70,8 @@ class Ring {
   #keys: RingKeys | undefined
   #all: readonly EmbeddedPublicKey[] = []
   #byKid = new Map<unknown, EmbeddedPublicKey>()
-  #generation = 0
+  /** See KeyedVerifier. */
+  generation = 0
   #lookedAt = 0
   #tidiedAt = 0
   /** Why the last look failed. */
@@ -92,10 +93,6 @@ class Ring {
   /** The keys that verify, newest first. */
   get all(): readonly EmbeddedPublicKey[] {
     return this.#all
-  }
-
-  get generation(): number {
-    return this.#generation
   }
 
   get readable(): boolean {
@@ -176,7 +173,7 @@ class Ring {
   #verifyWith(kept: readonly KeptKey[]): void {
     this.#all = kept.map(({ key }) => key)
     const byKid = new Map<unknown, EmbeddedPublicKey>(this.#all.map((key) => [key.kid, key]))
-    if (new Set(byKid.keys()).symmetricDifference(this.#byKid).size > 0) this.#generation += 1
+    if (new Set(byKid.keys()).symmetricDifference(this.#byKid).size > 0) this.generation += 1
     this.#byKid = byKid
   }
 }
