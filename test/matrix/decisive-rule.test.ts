@@ -1,9 +1,11 @@
 /** One line that makes many cells wrong is found: without it the policy would answer them as expected. */
+
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { readMatrices } from '../../src/tools/matrix/read/read-matrices.ts'
-import { runCell, titleOf } from '../../src/tools/matrix/run/run-cell.ts'
+import { titleOf } from '../../src/tools/matrix/read/words.ts'
+import { runCell } from '../../src/tools/matrix/run/run-cell.ts'
 import { withDecisiveRules } from '../../src/tools/matrix/run/why-wrong.ts'
 import { soak } from '../runs.ts'
 import { startMatrixServer } from './matrix-server.ts'

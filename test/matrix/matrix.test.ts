@@ -2,13 +2,15 @@
  * Every cell of test/matrix/*.csv and every case of *.yaml, over real HTTP: what each role is answered on each method,
  * path and object.
  */
+
 import { expect } from 'chai'
 import type { Route } from '../../src/resources/resource.ts'
 import { readCases } from '../../src/tools/matrix/read/cases.ts'
 import type { ObjectState } from '../../src/tools/matrix/read/expectation.ts'
 import { findMatrixFiles, readMatrices } from '../../src/tools/matrix/read/read-matrices.ts'
+import { titleOf } from '../../src/tools/matrix/read/words.ts'
 import { runCase } from '../../src/tools/matrix/run/run-case.ts'
-import { runCell, titleOf } from '../../src/tools/matrix/run/run-cell.ts'
+import { runCell } from '../../src/tools/matrix/run/run-cell.ts'
 import { type MatrixServer, startMatrixServer } from './matrix-server.ts'
 
 const FOLDER = new URL('.', import.meta.url).pathname

@@ -1,4 +1,5 @@
 /** Where a route requires `If-Match`, a cell names the object's current tag; one that expects 428 names none. */
+
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { statedIn } from '../../src/tools/matrix/cells/survey.ts'
@@ -6,7 +7,8 @@ import { columnsFor, type PlannedRow, planMatrix } from '../../src/tools/matrix/
 import { storeOver, writeMatrix } from '../../src/tools/matrix/init/write-matrix.ts'
 import { readPredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
 import { parseMatrix } from '../../src/tools/matrix/read/matrix-file.ts'
-import { runCell, titleOf } from '../../src/tools/matrix/run/run-cell.ts'
+import { titleOf } from '../../src/tools/matrix/read/words.ts'
+import { runCell } from '../../src/tools/matrix/run/run-cell.ts'
 import { type MatrixServer, startMatrixServer } from './matrix-server.ts'
 import { newFolder } from './predict/suites.ts'
 

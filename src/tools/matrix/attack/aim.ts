@@ -2,6 +2,7 @@
  * Makes an attack ready to send: the victim with an object, the attacker with attributes that are the same or others, and
  * the request.
  */
+
 import { randomUUID } from 'node:crypto'
 import { isObject } from '../../../base/is-object.ts'
 import type { Caller } from '../../../decide/caller.ts'
@@ -12,7 +13,7 @@ import type { Json, Representation } from '../../../resources/resource.ts'
 import { isAllowed } from '../fixture/field-choice.ts'
 import { type Attributes, leavesIn, type PlacedObject } from '../fixture/wanted-object.ts'
 import type { Suite } from '../predict/suite.ts'
-import { callerIn, type KnownColumn, type MatrixColumn, type ObjectState } from '../read/expectation.ts'
+import { callerIn, type KnownColumn, type MatrixColumn, type ObjectState, stateOf } from '../read/expectation.ts'
 import type { BoundExpectation } from '../run/bind.ts'
 import { type CellSetup, setUpCell } from '../run/set-up.ts'
 import { makeCaller } from '../run/set-up-caller.ts'
@@ -261,9 +262,7 @@ function fitsFields({ policy, resources }: Suite, attribute: string, value: stri
 /** The cell that describes the setup. */
 function boundOf({ routeMethod, column, way, asks }: AimedPart): BoundExpectation {
   const { route, resource, endpoint, method } = routeMethod
-  const { relations: names } = way
-  const own: ObjectState = names.length > 0 ? { kind: 'relations', names } : { kind: 'other' }
-  const object: ObjectState = route.kind === 'collection' ? { kind: 'none' } : own
+  const object: ObjectState = route.kind === 'collection' ? { kind: 'none' } : stateOf(way.relations)
   const place = { file: '', line: 1, column: 1 }
   const list = asks && 'list' in asks ? asks : {}
   const becomes = asks && 'becomes' in asks ? asks : {}

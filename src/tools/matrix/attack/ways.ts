@@ -2,6 +2,7 @@
  * How a caller relates to the objects of an attack: first in a way in which the policy allows the request. As many
  * conditions hold as rules about it name, so that none of them protects.
  */
+
 import { possibleSets } from '../../../analysis/possible-sets.ts'
 import { subsets } from '../../../base/subsets.ts'
 import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
@@ -14,7 +15,7 @@ import type { Cell } from '../predict/cell-fixture.ts'
 import type { EvaluatedPolicy } from '../predict/predict.ts'
 import { type Prediction, predictCell } from '../predict/predict-cell.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
-import { callerIn, columnText, type KnownColumn, type MatrixColumn } from '../read/expectation.ts'
+import { callerIn, columnText, type KnownColumn, type MatrixColumn, stateOf } from '../read/expectation.ts'
 
 export type Predicted = Omit<PredictedSuite, 'expectations' | 'cases'>
 
@@ -53,10 +54,10 @@ async function findWays(suite: Predicted, about: AttackedRoute, column: KnownCol
   const ofCaller = declared.filter(needsCaller)
   // New objects have the times that the server gives them.
   const states = declared.filter((one) => !needsCaller(one) && !isTimed(one))
-  const stateOf = (set: ReadonlySet<string>) => states.flatMap(({ name }) => (set.has(name) ? [name] : [])).join('+')
+  const statesIn = (set: ReadonlySet<string>) => states.flatMap(({ name }) => (set.has(name) ? [name] : [])).join('+')
   const owned = sets.filter((set) => !hasOwner || set.has('owner'))
   const groups = [
-    ...Map.groupBy(owned, stateOf).values(),
+    ...Map.groupBy(owned, statesIn).values(),
     ...ofCaller.map(({ name }) => sets.filter((set) => set.has(name))),
   ]
   const found = await Array.fromAsync(groups, (some) => bestOf(suite, about, column, some))
@@ -80,7 +81,7 @@ export async function waysShortOf(
   const droppable = declared.filter((one) => needsCaller(one) && way.relations.includes(one.name))
   const short = await Array.fromAsync(droppable, async ({ name }): Promise<readonly Short[]> => {
     for (const relations of within.filter((set) => !set.has(name)).map(sorted)) {
-      const { kind } = await predicted(suite, about, { column, object: objectOf(relations) })
+      const { kind } = await predicted(suite, about, { column, object: stateOf(relations) })
       if (kind === 'answer') return [{ missing: name, way: { ...way, relations, isAllowed: false } }]
     }
     return []
@@ -137,7 +138,7 @@ async function tryWay(
   column: KnownColumn,
   relations: readonly string[],
 ): Promise<TriedWay> {
-  const object = objectOf(relations)
+  const object = stateOf(relations)
   const first = await predicted(suite, about, { column, object })
   if (isSuccess(first)) return { kind: 'answer', way: { relations, isAllowed: true } }
   const bodies = first.kind === 'answer' && about.method === 'PATCH' ? singleFields(suite, about) : []
@@ -146,10 +147,6 @@ async function tryWay(
     if (isSuccess(sent)) return { kind: first.kind, way: { relations, isAllowed: true, body } }
   }
   return { kind: first.kind, way: { relations, isAllowed: false } }
-}
-
-function objectOf(names: readonly string[]): Cell['object'] {
-  return names.length > 0 ? { kind: 'relations', names } : { kind: 'other' }
 }
 
 /** Bodies with one field each. */

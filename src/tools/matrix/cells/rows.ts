@@ -2,6 +2,7 @@
  * All possible rows of a matrix: every path and method, every set of relations to the object, every result of a write,
  * every column.
  */
+
 import { MOST_SETS, namedRelations, possibleSets } from '../../../analysis/possible-sets.ts'
 import { smallestSubsets } from '../../../base/subsets.ts'
 import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
@@ -12,7 +13,7 @@ import type { Json, Method } from '../../../resources/resource.ts'
 import { actionsAbout, conditionsAbout } from '../fixture/request-fixture.ts'
 import { completedSet, type Sampled, satisfiability } from '../fixture/satisfiability.ts'
 import type { Cell } from '../predict/cell-fixture.ts'
-import { columnText, type MatrixColumn, type ObjectState } from '../read/expectation.ts'
+import { columnText, heldIn, type MatrixColumn, type ObjectState, stateOf } from '../read/expectation.ts'
 import { policiesWithLess, tellingWrites, type Write } from './telling-writes.ts'
 
 /** A row of a matrix: methods of the same endpoint, and one situation. */
@@ -83,11 +84,19 @@ export function cellKey(
 ): string {
   const named = routeMethod && namedHere(policy, routeMethod)
   const counting = (some: readonly string[]) => some.filter((name) => named?.has(name))
-  const names = object.kind === 'relations' ? counting(object.names) : []
   const conditions = routeMethod ? conditionsAbout(policy, routeMethod.resource, routeMethod.endpoint) : []
   const about = [when.filter((name) => conditions.includes(name)), becomes ? counting(becomes) : null]
   const kind = object.kind === 'relations' || object.kind === 'other' ? 'exists' : object.kind
-  return JSON.stringify([method, path, kind, names, columnText(column), ...about, unconditional, event ?? null])
+  return JSON.stringify([
+    method,
+    path,
+    kind,
+    counting(heldIn(object)),
+    columnText(column),
+    ...about,
+    unconditional,
+    event ?? null,
+  ])
 }
 
 /** The object of a request, what happens to it, the conditions that hold, and what a write makes of the object. */
@@ -174,10 +183,6 @@ function statesBeside(named: readonly Relation[], all: Iterable<Relation>): read
   const fieldOf = (relation: Relation) => valuesWhoeverAsks(relation)?.field
   const fields = new Set(named.flatMap(leavesOf).flatMap((leaf) => fieldOf(leaf) ?? []))
   return [...all].filter((relation) => fields.has(fieldOf(relation) ?? ''))
-}
-
-export function stateOf(names: ReadonlySet<string>): ObjectState {
-  return names.size === 0 ? { kind: 'other' } : { kind: 'relations', names: [...names].sort() }
 }
 
 /** What writes leave, as far as rules tell it apart. A redirect is answered before that counts; a command has one result. */

@@ -17,12 +17,12 @@ import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { columnKinds } from '../cells/columns.ts'
 import {
   type AskedRow,
+  cellsOf,
   completed,
   namedHere,
   rowsOf,
   type Situation,
   situationOf,
-  stateOf,
   whenOf,
 } from '../cells/rows.ts'
 import type { Write } from '../cells/telling-writes.ts'
@@ -30,6 +30,8 @@ import { conditionsAbout } from '../fixture/request-fixture.ts'
 import type { Sampled } from '../fixture/satisfiability.ts'
 import type { Cell } from '../predict/cell-fixture.ts'
 import type { MatrixColumn } from '../read/expectation.ts'
+import { heldIn, stateOf } from '../read/expectation.ts'
+import { parseColumn } from '../read/words.ts'
 
 export interface Aim {
   readonly cell: Cell
@@ -44,7 +46,7 @@ export function aimsOf(policies: Sides<Policy>, known: Sampled, changed: readonl
   for (const one of changed.toSorted((a, b) => a.callers.length - b.callers.length)) {
     const column = columnOf(one.callers)
     for (const { row, fields } of column ? rowsAt(policies, known, one) : []) {
-      const cell = column && cellOf(row, column)
+      const [cell] = column ? cellsOf(row, column) : []
       if (cell) aims.set(JSON.stringify([cell, [...fields]]), { cell, routeMethod: row.routeMethod, fields })
     }
   }
@@ -66,7 +68,9 @@ export function plainCells(
     .flatMap((name) => rowsAbout(before, known, name))
     .filter(({ routeMethod }) => settings.some((setting) => matters(setting, before, routeMethod)))
     .toSorted((one, other) => Number(isList(one)) - Number(isList(other)))
-  return rows.flatMap((row) => [...usual, nobody, ...pairs, ...users].flatMap((column) => cellOf(row, column) ?? []))
+  return rows.flatMap((row) =>
+    [...usual, nobody, ...pairs, ...users].flatMap((column) => cellsOf(row, column).slice(0, 1)),
+  )
 }
 
 function matters({ kind, name, resource }: SettingChange, policy: Policy, routeMethod: RouteMethod): boolean {
@@ -88,7 +92,7 @@ function rowsAbout(policy: Policy, known: Sampled, name: string): readonly Asked
 }
 
 interface AimedRow {
-  readonly row: Pick<AskedRow, 'routeMethod' | 'methods' | 'object' | 'event' | 'when' | 'becomes'>
+  readonly row: AskedRow
   readonly fields: ReadonlySet<string>
 }
 
@@ -109,14 +113,9 @@ function* rowsAt(policies: Sides<Policy>, known: Sampled, changed: ChangedDecisi
 
 /** The column of a matrix for these subjects; undefined if no column has them. */
 function columnOf(callers: readonly ComparedCaller[]): MatrixColumn | undefined {
-  const names = callers.map(({ name }) => name)
-  const [name = ''] = names
-  if (names.length > 1) {
-    return names.some((one) => one.startsWith('user:')) ? undefined : { kind: 'roles', roles: names.toSorted() }
-  }
-  if (name === 'anonymous') return { kind: 'anonymous' }
-  if (name.startsWith('user:')) return { kind: 'user', id: name.slice('user:'.length) }
-  return { kind: 'roles', roles: name === 'everyone' ? [] : [name] }
+  if (callers.length > 1 && callers.some(({ name }) => name.startsWith('user:'))) return undefined
+  const column = parseColumn(callers.map(({ name }) => name).join('+'))
+  return column.kind === 'parsed' ? column.value : undefined
 }
 
 /** A write also depends on what the caller may read: a field that is hidden is refused. */
@@ -141,20 +140,11 @@ function isWhere({ topic }: ChangedDecision, row: AskedRow, where: Region | unde
   if (where === undefined || routeMethod.action !== topic.action) return true
   const created = object.kind === 'none' ? becomes : undefined
   if (object.kind !== 'relations' && object.kind !== 'other' && !created) return true
-  const names = new Set([...(created ?? (object.kind === 'relations' ? object.names : [])), ...when])
+  const names = new Set([...(created ?? heldIn(object)), ...when])
   const holding = topic.space.atoms.flatMap(({ label, leaf }, i) =>
     names.has(leaf?.before.name ?? label) ? [variablesOf(i).before] : [],
   )
   return topic.space.regions.has(where, new Set(holding))
-}
-
-function cellOf(
-  { routeMethod, methods, object, event, when, becomes }: AskedRow,
-  column: MatrixColumn,
-): Cell | undefined {
-  const [method] = methods
-  const situation = { object, ...(event && { event }), ...(when && { when }), ...(becomes && { becomes }) }
-  return method && { method, path: routeMethod.route.path, ...situation, column }
 }
 
 /** How many situations are made for each class of fields, of each decision. */

@@ -4,6 +4,7 @@
  * field; and a request that shows another meaning of a relation or a condition. It is asked about an object that has the
  * relation as it was and not as it is now, or the other way round.
  */
+
 import { isDeepStrictEqual } from 'node:util'
 import { compareConditions } from '../../../analysis/diff/compare-meanings.ts'
 import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
@@ -20,6 +21,7 @@ import { type Cell, credentialOf, type FixtureRequest, relatingOf } from '../pre
 import { objectsOf, placedIn } from '../predict/memory-store.ts'
 import { type Predictor, requestOfCell } from '../predict/predict-cell.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
+import { heldIn } from '../read/expectation.ts'
 import type { Aim } from './aims.ts'
 import { differing, type FieldValue, isGood, type Pair, type Tries, type Witness, witnessIn } from './witness.ts'
 
@@ -247,7 +249,7 @@ function bothMeanings(before: Policy, after: Policy, resource: string): readonly
 /** An object that has the relation in one meaning only. */
 function inOneMeaning(object: Cell['object'], name: string, second: string): Cell['object'] | undefined {
   if (object.kind !== 'relations' && object.kind !== 'other') return undefined
-  const held = object.kind === 'relations' ? object.names : []
+  const held = heldIn(object)
   return { kind: 'relations', names: held.includes(name) ? held : [...held, second] }
 }
 

@@ -2,6 +2,7 @@
  * Sets a cell up in memory, as the runner does in a store: the caller, objects that relate as stated, the request.
  * Remembered for cells that mean the same.
  */
+
 import { LRUCache } from 'lru-cache'
 import { v7 as uuidv7 } from 'uuid'
 import type { Caller } from '../../../decide/caller.ts'
@@ -17,7 +18,7 @@ import { createdFixture, relatedFixture, resultFixture } from '../fixture/relate
 import { actionsAbout, conditionsAbout, requestFixture } from '../fixture/request-fixture.ts'
 import { CALLER, idSeries, lackingValue, OBJECT, type SamplesOf, withUniqueValues } from '../fixture/samples.ts'
 import type { Attributes, NotFound, WantedPair } from '../fixture/wanted-object.ts'
-import { callerIn, columnText, type Expectation, type MatrixColumn } from '../read/expectation.ts'
+import { callerIn, columnText, type Expectation, heldIn, type MatrixColumn } from '../read/expectation.ts'
 import { type Objects, objectsOf } from './memory-store.ts'
 import type { PredictedRequest } from './predict.ts'
 
@@ -229,7 +230,7 @@ export function worldFixture(
   )
   if (!common || resource.builtIn)
     return route.kind === 'collection' && !cell.event ? EMPTY : impossible(`${resource.name} has no objects`)
-  const names = cell.object.kind === 'relations' ? cell.object.names : []
+  const names = heldIn(cell.object)
   const apart = hasList(about) || cell.event ? apartIn(about) : undefined
   const key = [
     resource.name,
@@ -291,8 +292,7 @@ function created(common: Common, { cell }: CellOfRoute, id: string): World | Not
 /** The caller follows events, and can relate to other objects too. */
 function followed(common: Common, cell: Cell, apart: readonly string[], idOf: (nth: number) => string) {
   const { event = 'created', becomes = [], object } = cell
-  const before = object.kind === 'relations' ? object.names : []
-  const what = { event, before: new Set(before), after: cell.becomes && new Set(becomes) }
+  const what = { event, before: new Set(heldIn(object)), after: cell.becomes && new Set(becomes) }
   const found = followedFixture(common, what, apart, idOf)
   if (found.kind !== 'followed') return found
   const { placed, ...world } = found

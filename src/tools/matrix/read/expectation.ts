@@ -100,6 +100,17 @@ export function objectText(object: ObjectState): string {
   return object.names.length === 1 && object.names[0] === 'owner' ? 'own' : object.names.join('+')
 }
 
+/** The relations that hold for sure: none for an object without any, or for no object. */
+export function heldIn(object: ObjectState): readonly string[] {
+  return object.kind === 'relations' ? object.names : []
+}
+
+/** An object that exists, with exactly these relations. */
+export function stateOf(names: Iterable<string>): ObjectState {
+  const held = [...names].sort()
+  return held.length === 0 ? { kind: 'other' } : { kind: 'relations', names: held }
+}
+
 /** As the column `when` writes it; empty if no condition holds. */
 export function whenText({ when = [], whenNot = [] }: Pick<Expectation, 'when' | 'whenNot'>): string {
   return [...when, ...whenNot.map((name) => `!${name}`)].join('+')
@@ -194,10 +205,10 @@ function wayIn(text: string): RowTerm | undefined {
   if (terms.some((term) => term === null)) return undefined
   const namesOf = (sign: string) =>
     terms.flatMap((term) => (term?.[1] === sign ? [term[2]?.toLowerCase() === 'own' ? 'owner' : (term[2] ?? '')] : []))
-  return { held: sorted(namesOf('')), lacking: sorted(namesOf('!')) }
+  return { held: sortedSet(namesOf('')), lacking: sortedSet(namesOf('!')) }
 }
 
-function sorted(names: readonly string[]): readonly string[] {
+export function sortedSet(names: readonly string[]): readonly string[] {
   return [...new Set(names)].sort()
 }
 

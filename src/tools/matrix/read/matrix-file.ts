@@ -2,11 +2,13 @@
  * Parses one matrix file, which a spreadsheet program wrote, into expectations. Strict: reports all faults at once, each
  * with the place of its cell.
  */
+
 import { dirname, join } from 'node:path'
 import { CsvError, parse } from 'csv-parse/sync'
 import { type Place, placesIn, type Reporter, type SourceFile } from '../../../base/diagnostic.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Expectation, MatrixColumn, ParsedWord } from './expectation.ts'
+import { columnText, failed, parsed } from './expectation.ts'
 import {
   parseColumn,
   parseEvent,
@@ -31,14 +33,15 @@ export function parseMatrix(source: SourceFile, report: Reporter): readonly Expe
 }
 
 function parseRow(row: TableRow, head: Head, report: Reporter): readonly Expectation[] {
-  const cellOf = (at: number | undefined): TableCell => cellAt(row, at)
+  const cellOf = (name: ColumnName): TableCell => cellAt(row, head.known.get(name))
   reportBeyond(row, head, report)
-  const methods = take(cellOf(head.known.get('method')), 'matrix-method', parseMethods, report)
-  const object = take(cellOf(head.known.get('object')), 'matrix-object', parseObject, report)
-  const path = take(cellOf(head.known.get('path')), 'matrix-path', parsePath, report)
-  const body = bodyOf(cellOf(head.known.get('body')), report)
-  const when = take(cellOf(head.known.get('when')), 'matrix-when', parseWhen, report)
-  const [happens, transition] = [cellOf(head.known.get('event')), cellOf(head.known.get('becomes'))]
+  const methods = take(cellOf('method'), 'matrix-method', parseMethods, report)
+  const object = take(cellOf('object'), 'matrix-object', parseObject, report)
+  const path = take(cellOf('path'), 'matrix-path', parsePath, report)
+  const file = cellOf('body')
+  const body = take(file, 'matrix-body', parseBody, report)
+  const when = take(cellOf('when'), 'matrix-when', parseWhen, report)
+  const [happens, transition] = [cellOf('event'), cellOf('becomes')]
   const about = { methods, object, body }
   const event = take(happens, 'matrix-event', (text) => parseEvent(text, about, transition.text), report)
   const isFaulty = happens.text !== '' && !event
@@ -47,9 +50,9 @@ function parseRow(row: TableRow, head: Head, report: Reporter): readonly Expecta
     ? undefined
     : take(transition, 'matrix-becomes', (text) => parseTransition(text, written), report)
   // In one line, as titles are.
-  const note = cellOf(head.known.get('note')).text.replaceAll(/\s+/g, ' ')
+  const note = cellOf('note').text.replaceAll(/\s+/g, ' ')
   const answers = [...head.columns].map(([at, column]) => {
-    const cell = cellOf(at)
+    const cell = cellAt(row, at)
     return {
       column,
       place: cell.place,
@@ -58,7 +61,8 @@ function parseRow(row: TableRow, head: Head, report: Reporter): readonly Expecta
   })
   if (!methods || !object || path === undefined) return []
   const change = { ...(event && { event }), ...(becomes && { becomes }) }
-  const request = { path, object, ...when, ...change, ...(body ? { body } : {}), ...(note === '' ? {} : { note }) }
+  const sent = body === undefined ? {} : { body: join(dirname(file.place.file), BODIES, body) }
+  const request = { path, object, ...when, ...change, ...sent, ...(note === '' ? {} : { note }) }
   return methods.flatMap((method) =>
     answers.flatMap(({ expected, column, place }) =>
       expected ? [{ place, method, ...request, column, expected }] : [],
@@ -101,18 +105,16 @@ function take<T>(
 }
 
 function parsePath(text: string): ParsedWord<string> {
-  if (/^\/\S*$/.test(text)) return { kind: 'parsed', value: text }
+  if (/^\/\S*$/.test(text)) return parsed(text)
   const message = text === '' ? 'the path is empty' : `\`${text}\` is not a path`
-  return { kind: 'wrong', message, hint: 'write it as the schema does, as in /api/orders/{id}' }
+  return failed(message, 'write it as the schema does, as in /api/orders/{id}')
 }
 
 /** A name, not a path: files of other folders are never sent to a server. */
-function bodyOf({ text, place }: TableCell, report: Reporter): string | undefined {
-  if (text === '') return undefined
-  if (/^[^/\\]+$/.test(text) && !text.startsWith('.')) return join(dirname(place.file), BODIES, text)
-  const message = `\`${text}\` is not the name of a body file`
-  report({ ...place, code: 'matrix-body', severity: 'error', message, hint: `write a file of the folder ${BODIES}/` })
-  return undefined
+function parseBody(text: string): ParsedWord<string | undefined> {
+  if (text === '') return parsed(undefined)
+  if (/^[^/\\]+$/.test(text) && !text.startsWith('.')) return parsed(text)
+  return failed(`\`${text}\` is not the name of a body file`, `write a file of the folder ${BODIES}/`)
 }
 
 const NEEDED = ['method', 'path', 'object'] as const
@@ -135,19 +137,28 @@ function parseHead(row: TableRow, file: string, report: Reporter): Head | undefi
   const columns = new Map<number, MatrixColumn>()
   const seen = new Set<string>()
   const fault = (at: number, message: string, hint: string) =>
-    report({ ...(row[at]?.place ?? start(file)), code: 'matrix-head', severity: 'error', message, hint })
+    report({
+      ...(row[at]?.place ?? { file, line: 1, column: 1 }),
+      code: 'matrix-head',
+      severity: 'error',
+      message,
+      hint,
+    })
   row.forEach(({ text }, at) => {
-    const name = KNOWN_COLUMNS.find((word) => word === text.toLowerCase())
-    const key = name ?? columnKey(text)
     if (text === '') return
-    const twice = seen.has(key)
-    if (twice) fault(at, `the column \`${text}\` occurs twice`, 'keep one of them')
+    const name = KNOWN_COLUMNS.find((word) => word === text.toLowerCase())
+    const column = parseColumn(text)
+    // `a+b` and `b+a` are one caller.
+    const key = name ?? (column.kind === 'parsed' ? columnText(column.value) : text)
+    if (seen.has(key)) fault(at, `the column \`${text}\` occurs twice`, 'keep one of them')
+    else if (name) known.set(name, at)
+    else if (column.kind === 'parsed') columns.set(at, column.value)
+    else fault(at, column.message, column.hint)
     seen.add(key)
-    if (name) known.set(name, at)
-    else if (!twice) readColumn(text, at, columns, fault)
   })
   const missing = NEEDED.filter((name) => !known.has(name))
-  if (missing.length === 0) return { known, columns, headed: headedOf(row) }
+  const headed = new Set(row.flatMap(({ text }, at) => (text === '' ? [] : [at])))
+  if (missing.length === 0) return { known, columns, headed }
   const names = namesText(missing)
   fault(
     0,
@@ -155,31 +166,6 @@ function parseHead(row: TableRow, file: string, report: Reporter): Head | undefi
     'begin it with method, path, object, and name a caller above each column of answers',
   )
   return undefined
-}
-
-function headedOf(row: TableRow): ReadonlySet<number> {
-  return new Set(row.flatMap(({ text }, at) => (text === '' ? [] : [at])))
-}
-
-function readColumn(
-  text: string,
-  at: number,
-  columns: Map<number, MatrixColumn>,
-  fault: (at: number, message: string, hint: string) => void,
-): void {
-  const column = parseColumn(text)
-  if (column.kind === 'parsed') columns.set(at, column.value)
-  else fault(at, column.message, column.hint)
-}
-
-/** `a+b` and `b+a` are one caller. */
-function columnKey(text: string): string {
-  const column = parseColumn(text)
-  return column.kind === 'parsed' ? JSON.stringify(column.value) : text
-}
-
-function start(file: string) {
-  return { file, line: 1, column: 1 }
 }
 
 export interface TableCell {

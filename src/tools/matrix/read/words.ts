@@ -2,19 +2,25 @@
  * The words of a matrix: methods, objects, callers, answers, and transitions (the column `becomes`). Other files check
  * whether roles and relations exist.
  */
+
 import type { Method } from '../../../resources/resource.ts'
 import {
+  columnText,
   type Expectation,
   type Expected,
+  expectedText,
   failed,
   HAPPENINGS,
   type Happening,
+  heldIn,
   type MatrixColumn,
   type ObjectState,
   objectText,
   type ParsedWord,
   parsed,
   parseRows,
+  sortedSet,
+  stateOf,
   TOLD_WORDS,
   whenText,
 } from './expectation.ts'
@@ -131,10 +137,6 @@ function partsOf(text: string, separator: string): readonly string[] {
   return text.split(separator).map((part) => part.trim())
 }
 
-function sortedSet(names: readonly string[]): readonly string[] {
-  return [...new Set(names)].sort()
-}
-
 /** The other cells of the row; undefined for a faulty cell. */
 interface WrittenRow {
   readonly methods: readonly Method[] | undefined
@@ -190,7 +192,7 @@ export function parseTransition(text: string, row: WrittenRow): ParsedWord<reado
 export function transitionText({ object, becomes }: Pick<Expectation, 'object' | 'becomes'>): string {
   if (!becomes) return ''
   if (object.kind === 'none') return objectText(stateOf(becomes))
-  const before = namesIn(object)
+  const before = heldIn(object)
   const isSame = before.length === becomes.length && before.every((name) => becomes.includes(name))
   const ended = isSame ? before : before.filter((name) => !becomes.includes(name))
   const begun = isSame ? becomes : becomes.filter((name) => !before.includes(name))
@@ -206,6 +208,16 @@ export function situationText(
   return [objectText(situation.object), ...parts.filter((part) => part !== '')].join(' ')
 }
 
+/** One line that identifies the cell. */
+export function titleOf(expectation: Expectation): string {
+  const { method, path, object, event, column, body, note, expected } = expectation
+  const change = transitionText(expectation)
+  const becomes = change === '' ? '' : `becomes ${change}`
+  const file = body?.replace(/^.*[\\/]/, '')
+  const about = [objectText(object), event, becomes, whenText(expectation), file, note].filter(Boolean).join(', ')
+  return `${method} ${path} (${about}) as ${columnText(column)} is ${expectedText(expected)}`
+}
+
 function parseCreated(text: string): ParsedWord<readonly string[]> {
   if (text.includes('>'))
     return failed('a new object has no relations before', 'write its relations, as in owner+draft')
@@ -219,7 +231,7 @@ function parseChange(text: string, object: ObjectState): ParsedWord<readonly str
   const [ended, begun] = [parseSide(left), parseSide(right)]
   if (ended.kind === 'wrong') return ended
   if (begun.kind === 'wrong') return begun
-  const before = namesIn(object)
+  const before = heldIn(object)
   const lacking = ended.value.find((name) => !before.includes(name))
   if (lacking !== undefined)
     return failed(
@@ -227,21 +239,13 @@ function parseChange(text: string, object: ObjectState): ParsedWord<readonly str
       'add it to the column object, or name another relation left of >',
     )
   const kept = before.filter((name) => !ended.value.includes(name))
-  return parsed([...new Set([...kept, ...begun.value])].sort())
+  return parsed(sortedSet([...kept, ...begun.value]))
 }
 
 /** `other` for no relation. */
 function parseSide(text: string): ParsedWord<readonly string[]> {
   const side = parseObject(text)
   if (side.kind === 'wrong') return side
-  if (side.value.kind !== 'none' && side.value.kind !== 'missing') return parsed(namesIn(side.value))
+  if (side.value.kind !== 'none' && side.value.kind !== 'missing') return parsed(heldIn(side.value))
   return failed(`\`${text}\` is not a set of relations`, 'write other, own, or relations as in owner+draft')
-}
-
-function namesIn(object: ObjectState): readonly string[] {
-  return object.kind === 'relations' ? object.names : []
-}
-
-function stateOf(names: readonly string[]): ObjectState {
-  return names.length === 0 ? { kind: 'other' } : { kind: 'relations', names }
 }

@@ -1,9 +1,10 @@
 /** The cells of matrices that state something about a request. */
+
 import { printable } from '../../../present/quote.ts'
 import { formatsOf } from '../../../present/report.ts'
 import { columnText, type Expectation } from '../read/expectation.ts'
 import { findMatrixFiles, readMatrices } from '../read/read-matrices.ts'
-import { titleOf } from '../run/run-cell.ts'
+import { titleOf } from '../read/words.ts'
 import { cellJson } from './reports.ts'
 
 interface StatedRequest {

@@ -8,7 +8,7 @@ import { holdsForOwnRecord } from '../../../decide/relations/all-kinds.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Endpoint, Json, Resource, Route } from '../../../resources/resource.ts'
 import type { Suite } from '../predict/suite.ts'
-import { type Expectation, isOwnRows, objectText, relationsIn, rowsText } from '../read/expectation.ts'
+import { type Expectation, heldIn, isOwnRows, objectText, relationsIn, rowsText } from '../read/expectation.ts'
 import type { BodyFile } from '../read/read-matrices.ts'
 
 export interface BoundExpectation {
@@ -93,7 +93,7 @@ function unfitObject(
 function unknownRelation({ policy }: Suite, { name }: Resource, expectation: Expectation): string | undefined {
   const { object, becomes = [], expected } = expectation
   const listed = relationsIn(expected.list)
-  const named = [...(object.kind === 'relations' ? object.names : []), ...becomes, ...listed]
+  const named = [...heldIn(object), ...becomes, ...listed]
   const declared = policy.ownership.get(name)?.relations ?? new Map()
   const unknown = named.find((relation) => !declared.has(relation))
   if (unknown === undefined) return undefined

@@ -1,18 +1,11 @@
 /** Tries one cell on a target: sets it up, asks, reads all pages of a list, and judges the answer. */
+
 import { isObject } from '../../../base/is-object.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { answerFault, type GivenAnswer } from '../predict/compare-answer.ts'
 import { shownBy } from '../predict/predict.ts'
 import type { Suite } from '../predict/suite.ts'
-import {
-  columnText,
-  type Expectation,
-  expectedText,
-  isUnconditional,
-  objectText,
-  whenText,
-} from '../read/expectation.ts'
-import { transitionText } from '../read/words.ts'
+import { type Expectation, isUnconditional } from '../read/expectation.ts'
 import type { HttpAnswer, HttpRequest } from '../target/http.ts'
 import { CannotSetUp, type TargetPool, type TestTarget } from '../target/test-target.ts'
 import { askOn } from './ask.ts'
@@ -33,16 +26,6 @@ export async function runCell(
   if (binding.kind === 'unusable') return impossible(binding.why)
   const tryIt = expectation.event ? tryEvent : tryBound
   return tryOnTarget(pool, expectation, (target) => tryIt(suite, target, binding.bound))
-}
-
-/** One line that identifies the cell. */
-export function titleOf(expectation: Expectation): string {
-  const { method, path, object, event, column, body, note, expected } = expectation
-  const change = transitionText(expectation)
-  const becomes = change === '' ? '' : `becomes ${change}`
-  const file = body?.replace(/^.*[\\/]/, '')
-  const about = [objectText(object), event, becomes, whenText(expectation), file, note].filter(Boolean).join(', ')
-  return `${method} ${path} (${about}) as ${columnText(column)} is ${expectedText(expected)}`
 }
 
 async function tryBound(suite: Suite, target: TestTarget, bound: BoundExpectation): Promise<TrialResult> {

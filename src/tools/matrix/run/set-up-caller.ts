@@ -15,7 +15,7 @@ import { lackingValue, withUniqueValues } from '../fixture/samples.ts'
 import { type Attributes, isOwn, type PlacedObject, type WantedPair } from '../fixture/wanted-object.ts'
 import { type Common, relatingOf, worldFixture } from '../predict/cell-fixture.ts'
 import type { Suite } from '../predict/suite.ts'
-import { relationsIn } from '../read/expectation.ts'
+import { heldIn, relationsIn } from '../read/expectation.ts'
 import { CannotSetUp, type TestCaller, type TestTarget } from '../target/test-target.ts'
 import type { BoundExpectation } from './bind.ts'
 
@@ -145,7 +145,7 @@ export function planSetup(suite: Suite, bound: BoundExpectation, now: number): S
   // What a write leaves of a stored object is made from the object that the server stores.
   const made = object.kind === 'none' && becomes ? { becomes } : {}
   const cell = { ...request, object, ...made, apart: relationsIn(expected.list) }
-  const names = made.becomes ?? (object.kind === 'relations' ? object.names : [])
+  const names = made.becomes ?? heldIn(object)
   if (common && (object.kind === 'relations' || object.kind === 'other')) refuseOwnOfNobody(common, bound, names)
   const found = worldFixture({ ...suite, now, idOf: () => uuidv7() }, { policy: suite.policy, cell, route, resource })
   if (found.kind !== 'world')

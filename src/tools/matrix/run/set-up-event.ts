@@ -3,15 +3,16 @@
  * must be told of afterwards, so that silence is proven by an event and not by waiting. All that relations rest on is
  * there before the caller follows.
  */
+
 import { isObject } from '../../../base/is-object.ts'
 import { proposeUpdate } from '../../../decide/permits/propose.ts'
 import type { Representation } from '../../../resources/resource.ts'
-import { stateOf } from '../cells/rows.ts'
 import { NAMED_BY_OTHERS, namesObject } from '../fixture/followed-fixture.ts'
 import type { Cell } from '../predict/cell-fixture.ts'
 import { predictCell } from '../predict/predict-cell.ts'
 import { predictedSuite, type Suite } from '../predict/suite.ts'
 import type { Happening } from '../read/expectation.ts'
+import { stateOf } from '../read/expectation.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
 import type { BoundExpectation } from './bind.ts'
 import {

@@ -2,6 +2,7 @@
  * Sets a cell up on a target: the caller, an object with exactly the stated relations and the objects that they rest on,
  * and the request's path and body. Each object is placed after those that it names, with the ids that these got.
  */
+
 import { randomUUID } from 'node:crypto'
 import { v7 as uuidv7 } from 'uuid'
 import { comparedFields, holdsForOwnRecord } from '../../../decide/relations/all-kinds.ts'
@@ -24,6 +25,7 @@ import { smallestBody } from '../predict/cell-fixture.ts'
 import type { CellObject } from '../predict/compare-answer.ts'
 import { requestPath } from '../predict/predict.ts'
 import type { Suite } from '../predict/suite.ts'
+import { heldIn } from '../read/expectation.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
 import type { BoundExpectation } from './bind.ts'
 import { makeCaller, type NamedCaller, planSetup, relatingIn, type SetupPlan } from './set-up-caller.ts'
@@ -307,7 +309,7 @@ export async function makeResult(
   const [somebody = uuidv7()] = target.strangers(caller)
   const asked = { ...common, callerId: caller?.id, somebody, own: bound.route.kind === 'caller' }
   const after = new Set(becomes)
-  const before = new Set(object.kind === 'relations' ? object.names : [])
+  const before = new Set(heldIn(object))
   const found = stored
     ? resultFixture(
         { ...asked, relations: before, id: String(stored.object.id) },

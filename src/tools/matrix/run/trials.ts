@@ -1,4 +1,5 @@
 /** A whole run: the cells and cases that the filter leaves, on targets that it opens and closes. */
+
 import { createRouteMatcher } from '../../../resources/routing/match-route.ts'
 import { readTarget } from '../../../resources/routing/request-target.ts'
 import { ToolError } from '../../load-policy.ts'
@@ -6,9 +7,10 @@ import { loadSuite, type Suite } from '../predict/suite.ts'
 import { type Case, readCases } from '../read/cases.ts'
 import { columnText, type Expectation, type MatrixColumn } from '../read/expectation.ts'
 import { findMatrixFiles, readMatrices } from '../read/read-matrices.ts'
+import { titleOf } from '../read/words.ts'
 import type { CellOrCase, Run } from './result.ts'
 import { runCase } from './run-case.ts'
-import { runCell, titleOf } from './run-cell.ts'
+import { runCell } from './run-cell.ts'
 import { type RunOptions, runTrials, type Trial } from './run-trials.ts'
 import { withDecisiveRules } from './why-wrong.ts'
 

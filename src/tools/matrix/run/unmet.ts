@@ -1,4 +1,5 @@
 /** The cells and cases that a policy answers otherwise than they state: a prediction finds them in a moment. */
+
 import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import { answers, describe } from '../predict/compare-answer.ts'
 import { isPredictable, walkCase } from '../predict/expectations-met.ts'
@@ -6,7 +7,7 @@ import { predictStated } from '../predict/predict-cell.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
 import type { Case } from '../read/cases.ts'
 import { type Expectation, expectedText } from '../read/expectation.ts'
-import { titleOf } from './run-cell.ts'
+import { titleOf } from '../read/words.ts'
 
 /** Cases with headers, a query or a JSON Patch are left out: only a server can answer them. */
 export async function unmetFindings(

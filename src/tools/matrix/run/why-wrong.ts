@@ -2,6 +2,7 @@
  * Why an answer is unexpected: the rules behind it, as far as the policy files show them, and the command that explains
  * it.
  */
+
 import { isDeepStrictEqual } from 'node:util'
 import { namedRelations, possibleSets } from '../../../analysis/possible-sets.ts'
 import { environment } from '../../../base/command-process.ts'
@@ -22,7 +23,7 @@ import { relationsAmong } from '../fixture/wanted-object.ts'
 import { type EvaluatedPolicy, evaluatePolicy } from '../predict/predict.ts'
 import { holds, type Predictor } from '../predict/predict-cell.ts'
 import { predictedSuite, type Suite } from '../predict/suite.ts'
-import { callerIn, type Expectation } from '../read/expectation.ts'
+import { callerIn, type Expectation, heldIn } from '../read/expectation.ts'
 import type { BoundExpectation } from './bind.ts'
 import type { Result } from './result.ts'
 import type { CellSetup } from './set-up.ts'
@@ -181,7 +182,7 @@ function relationWords({ object, becomes }: Expectation): readonly string[] {
 /** The command assumes a change of one field alone; for others it explains the object before the write. */
 function changeWords({ object, event, becomes }: Expectation, relations: readonly Relation[]): readonly string[] {
   if (event || !becomes || object.kind === 'none' || object.kind === 'missing') return []
-  const before = object.kind === 'relations' ? object.names : []
+  const before = heldIn(object)
   const leaves = relations.filter((relation) => leavesOf(relation)[0] === relation)
   const changed = leaves.filter(({ name }) => before.includes(name) !== becomes.includes(name))
   const [field, ...others] = new Set(changed.flatMap(comparedFields))
