@@ -10,6 +10,7 @@ import { USERS } from '../../../decide/policy.ts'
 import { kindOf } from '../../../decide/relations/all-kinds.ts'
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
+import { comparedIn } from '../fixture/caller-record.ts'
 import { isAllowed } from '../fixture/field-choice.ts'
 import { type Attributes, leavesIn, type PlacedObject } from '../fixture/wanted-object.ts'
 import type { Suite } from '../predict/suite.ts'
@@ -19,7 +20,7 @@ import { type CellSetup, setUpCell } from '../run/set-up.ts'
 import { makeCaller } from '../run/set-up-caller.ts'
 import type { HttpRequest } from '../target/http.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
-import { type Attack, attributesOn, isAnonymous, rowFor } from './plan-attacks.ts'
+import { type Attack, isAnonymous, rowFor } from './plan-attacks.ts'
 import { type Predicted, type Way, waysTo, wayToCreate } from './ways.ts'
 
 /** An attack that is ready to send. */
@@ -188,13 +189,13 @@ interface AimedPart {
 
 /** With attributes that no other attack has, where the schemas allow new values. */
 function setUpVictim({ suite, target }: AttackSetting, part: AimedPart): Promise<CellSetup> {
-  const values = freshValues(suite, attributesOn(suite.policy, part.routeMethod.resource), 0)
+  const values = freshValues(suite, comparedIn(suite.policy.ownership.get(part.routeMethod.resource.name)), 0)
   return setUpCell(suite, target, boundOf(part), values)
 }
 
 /** The attacker with an object or a new object of their own. */
 function setUpAttacker(setting: AttackSetting, attack: Attack, part: AimedPart, victim: CellSetup): Promise<CellSetup> {
-  const names = attributesOn(setting.suite.policy, part.routeMethod.resource)
+  const names = comparedIn(setting.suite.policy.ownership.get(part.routeMethod.resource.name))
   return setUpCell(setting.suite, setting.target, boundOf(part), valuesFor(setting.suite, attack, names, victim))
 }
 
@@ -210,7 +211,7 @@ interface Actor {
 async function makeAttacker(setting: AttackSetting, attack: Attack, victim: CellSetup): Promise<Actor | undefined> {
   const { suite, target } = setting
   if (isAnonymous(attack.attacker)) return undefined
-  const names = attributesOn(suite.policy, attack.home.resource)
+  const names = comparedIn(suite.policy.ownership.get(attack.home.resource.name))
   const attributes = valuesFor(suite, attack, names, victim)
   const bound = boundOf({ routeMethod: attack.home, column: attack.attacker, way: { relations: [], isAllowed: false } })
   const { caller, known } = await makeCaller(suite, target, bound, { attributes, ways: [], own: undefined })

@@ -7,11 +7,12 @@ import { v7 as uuidv7 } from 'uuid'
 import { possibleSets } from '../../../analysis/possible-sets.ts'
 import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import { USERS } from '../../../decide/policy.ts'
-import { comparedAttributes, comparedFields, kindOf, leavesOf, stepOf } from '../../../decide/relations/all-kinds.ts'
+import { comparedFields, kindOf, leavesOf, stepOf } from '../../../decide/relations/all-kinds.ts'
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import type { Relation, RelationStep } from '../../../decide/relations/relation-kind.ts'
 import type { Json, Representation, Resource } from '../../../resources/resource.ts'
 import { leavesOn, parentsNamed } from '../../references.ts'
+import { comparedIn } from '../fixture/caller-record.ts'
 import { objectFixture } from '../fixture/object-fixture.ts'
 import type { EvaluatedPolicy } from '../predict/predict.ts'
 import type { Suite } from '../predict/suite.ts'
@@ -103,7 +104,7 @@ function attackersOn(
   const resources = [home.resource, ...(row ? [row.resource] : [])]
   // No relation counts for OPTIONS.
   const compares =
-    endpoint.operation !== 'options' && resources.some((resource) => attributesOn(policy, resource).length > 0)
+    endpoint.operation !== 'options' && resources.some(({ name }) => comparedIn(policy.ownership.get(name)).length > 0)
   const known = roles.flatMap((attacker): readonly Attacker[] =>
     compares ? (['same', 'other'] as const).map((attributes) => ({ attacker, attributes })) : [{ attacker }],
   )
@@ -245,7 +246,7 @@ type SuitePolicy = Suite['policy']
 function referencesOf(policy: SuitePolicy, resource: Resource): readonly Reference[] {
   const attributes = [
     ...leavesOn(policy, resource.name).flatMap(ownAttribute),
-    ...(resource.name === USERS ? attributesIn(policy) : []),
+    ...(resource.name === USERS ? [...policy.ownership.values()].flatMap(comparedIn) : []),
   ]
   const found: readonly Reference[] = [
     ...parentsNamed(policy, resource.name).map(({ field, to }): Reference => ({ field, value: 'parent', to })),
@@ -273,23 +274,12 @@ function rowsNaming(policy: SuitePolicy, resource: Resource): readonly RowOf[] {
   )
 }
 
-/** The attributes of callers that relations of this resource compare, without the id. */
-export function attributesOn({ ownership }: SuitePolicy, { name }: Resource): readonly string[] {
-  const compared = [...(ownership.get(name)?.relations.values() ?? [])].flatMap(comparedAttributes)
-  return [...new Set(compared)].filter((attribute) => attribute !== 'id')
-}
-
 /** Whether an attribute is the id of an object, or another value that no two objects have. */
 function isNamedByAttribute(policy: SuitePolicy, { name, fields }: Resource): boolean {
   return leavesOn(policy, name).some((leaf) => {
     const { field = '', attribute = 'id' } = kindOf(leaf).equates?.(leaf) ?? {}
     return attribute !== 'id' && (field === 'id' || fields.get(field)?.unique === true)
   })
-}
-
-function attributesIn({ ownership }: SuitePolicy): readonly string[] {
-  const relations = [...ownership.values()].flatMap((one) => [...one.relations.values()])
-  return relations.flatMap(comparedAttributes).filter((attribute) => attribute !== 'id')
 }
 
 function ownAttribute(leaf: Relation): readonly string[] {

@@ -5,11 +5,11 @@ import { MOST_SETS } from '../../../analysis/possible-sets.ts'
 import type { Caller } from '../../../decide/caller.ts'
 import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
 import { proposeNew, proposeReplacement, proposeUpdate } from '../../../decide/permits/propose.ts'
-import type { Ownership, Policy } from '../../../decide/policy.ts'
+import type { Policy } from '../../../decide/policy.ts'
 import { filledFields, valuesToFill } from '../../../decide/relations/ownership.ts'
 import { askingAs } from '../../../decide/relations/relation-kind.ts'
 import type { Json, Representation, Resource } from '../../../resources/resource.ts'
-import type { Attributes } from '../fixture/wanted-object.ts'
+import type { Among, Attributes } from '../fixture/wanted-object.ts'
 import { relationsAmong } from '../fixture/wanted-object.ts'
 import type { Cell, FixtureRequest } from '../predict/cell-fixture.ts'
 import { describe } from '../predict/compare-answer.ts'
@@ -120,11 +120,7 @@ function attributesOf(caller: Caller | undefined): Attributes {
   return caller ? { ...(caller.claims as Attributes), id: caller.id } : {}
 }
 
-interface SurveyFacts {
-  readonly ownership: Ownership | undefined
-  readonly attributes: Attributes
-  readonly now: number
-}
+type SurveyFacts = Pick<Among, 'ownership' | 'attributes' | 'now'>
 
 function objectLeft(
   { endpoint: { operation }, resource }: RouteMethod,

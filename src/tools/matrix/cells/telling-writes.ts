@@ -15,7 +15,7 @@ import { comparedFields, leavesOf } from '../../../decide/relations/all-kinds.ts
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { isAbout } from '../../../decide/rules/terms.ts'
 
-/** Of the relations that rules about the action name, those that hold. */
+/** Of the relations that rules about the action name, or of their leaves, those that hold. */
 export interface Write {
   readonly stored: ReadonlySet<string>
   readonly result: ReadonlySet<string>
@@ -64,7 +64,7 @@ export function* tellingWrites(pair: readonly [Policy, Policy], routeMethod: Rou
   for (const when of smallestSubsets(conditions)) {
     for (const before of results.keys()) {
       for (const after of results.get(before) ?? []) {
-        if (!isTelling({ before, after, when })) continue
+        if (!isTelling({ stored: before, result: after, when })) continue
         yield { stored: new Set(namesWith(named, before)), result: new Set(namesWith(named, after)), when }
       }
     }
@@ -114,12 +114,6 @@ function changingLeaves(
   })
 }
 
-interface BeforeAfterWrite {
-  readonly before: ReadonlySet<string>
-  readonly after: ReadonlySet<string>
-  readonly when: readonly string[]
-}
-
 /** What both policies grant to each caller about the action; undefined for more names than can be compared. */
 function comparedGrants([before, after]: readonly [Policy, Policy], { resource, action }: RouteMethod) {
   const policies = { before, after }
@@ -132,12 +126,12 @@ function comparedGrants([before, after]: readonly [Policy, Policy], { resource, 
   }
 }
 
-/** Whether some caller may make the write by one policy alone. It changes only the fields of leaves that differ. */
+/** Whether some caller may make the write, told by its leaves, by one policy alone. It changes only the fields of leaves that differ. */
 function telling(
   pair: readonly [Policy, Policy],
   routeMethod: RouteMethod,
   named: readonly Relation[],
-): (write: BeforeAfterWrite) => boolean {
+): (write: Write) => boolean {
   const leaves = [...new Set(named.flatMap(leavesOf))]
   const compared = comparedGrants(pair, routeMethod)
   if (!compared) return () => true
@@ -145,7 +139,7 @@ function telling(
   const { regions, atoms } = topic.space
   return (write) => {
     const holding = new Set([SECOND, ...atoms.flatMap(({ label, leaf }, i) => heldBy(write, i, leaf?.before, label))])
-    const changed = leaves.filter(({ name }) => write.before.has(name) !== write.after.has(name))
+    const changed = leaves.filter(({ name }) => write.stored.has(name) !== write.result.has(name))
     const fields = changed.flatMap(comparedFields)
     const classes = new Set(fields.map((field) => topic.classes.findIndex((one) => one.includes(field))))
     const mayWrite = (granted: readonly Region[]) =>
@@ -157,8 +151,8 @@ function telling(
 }
 
 /** The variables of the i-th name that hold; a condition if there is no leaf. */
-function heldBy({ before, after, when }: BeforeAfterWrite, i: number, leaf: Relation | undefined, label: string) {
+function heldBy({ stored, result, when }: Write, i: number, leaf: Relation | undefined, label: string) {
   const variables = variablesOf(i)
   if (!leaf) return when.includes(label) ? [variables.before] : []
-  return [...(before.has(leaf.name) ? [variables.before] : []), ...(after.has(leaf.name) ? [variables.after] : [])]
+  return [...(stored.has(leaf.name) ? [variables.before] : []), ...(result.has(leaf.name) ? [variables.after] : [])]
 }

@@ -12,14 +12,13 @@ import { meaningOfCondition } from '../../../decide/request-conditions/all-condi
 import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Json, Representation, Resource, Resources, Route } from '../../../resources/resource.ts'
-import { followedFixture } from '../fixture/followed-fixture.ts'
-import { listFixture, listingRelations } from '../fixture/list-fixture.ts'
+import { followedFixture, listFixture, listingRelations } from '../fixture/list-fixture.ts'
 import { createdFixture, relatedFixture, resultFixture } from '../fixture/related-fixture.ts'
 import { actionsAbout, conditionsAbout, requestFixture } from '../fixture/request-fixture.ts'
 import { CALLER, idSeries, lackingValue, OBJECT, type SamplesOf, withUniqueValues } from '../fixture/samples.ts'
-import type { Attributes, NotFound, WantedPair } from '../fixture/wanted-object.ts'
+import type { Attributes, Common, NotFound, WantedPair, World } from '../fixture/wanted-object.ts'
 import { callerIn, columnText, type Expectation, heldIn, type MatrixColumn } from '../read/expectation.ts'
-import { type Objects, objectsOf } from './memory-store.ts'
+import { objectsOf } from './memory-store.ts'
 import type { PredictedRequest } from './predict.ts'
 
 const WITH_BODY: readonly string[] = ['POST', 'PUT', 'PATCH']
@@ -71,7 +70,7 @@ function fixtureOn(parts: Remembering, about: CellOfRoute): CellFixture {
   if (world.kind !== 'world') return world
   const caller = callerOf(parts, cell.column, world.attributes, facts)
   const id = route.kind === 'item' ? (world.id ?? MISSING) : cell.event && world.id
-  return { kind: 'solved', request: { caller, id, body: world.body ?? body, objects: world.objects, facts } }
+  return { kind: 'solved', request: { caller, id, body: world.body ?? body, objects: objectsOf(world.placed), facts } }
 }
 
 function callerOf(
@@ -196,21 +195,7 @@ export interface CellOfRoute {
   readonly resource: Resource
 }
 
-/** What a cell needs. A run makes the same of it, with the ids that the server gives. */
-interface World {
-  readonly kind: 'world'
-  /** Of the caller, without the id. */
-  readonly attributes: Attributes
-  /** The relations of the object that the path names, or of each object of a list. */
-  readonly ways: readonly ReadonlySet<string>[]
-  /** The id of the object that the path names; undefined where it names no object. */
-  readonly id?: string
-  readonly objects: Objects
-  /** Made so that the object becomes what the cell says. */
-  readonly body?: Representation
-}
-
-const EMPTY: World = { kind: 'world', attributes: {}, ways: [], objects: new Map() }
+const EMPTY: World = { kind: 'world', attributes: {}, ways: [], placed: [] }
 
 /** `found`: the worlds that are remembered. `idOf`: the ids of objects, which a caller's attribute may have to name. */
 export function worldFixture(
@@ -244,10 +229,10 @@ export function worldFixture(
   ]
   return remembered(parts.found?.worlds ?? new Map(), key, () => {
     const idOf = parts.idOf ?? nthObject
-    if (cell.event) return followed(common, cell, apart ?? [], idOf)
-    if (route.kind !== 'collection')
-      return stored(common, about, { relations: new Set(names), id: parts.idOf?.(0) ?? OBJECT })
-    return apart ? listed(common, apart, idOf) : created(common, about, parts.idOf?.(0) ?? OBJECT)
+    const id = parts.idOf?.(0) ?? OBJECT
+    if (cell.event) return followedFixture(common, cell, apart ?? [], idOf)
+    if (route.kind !== 'collection') return stored(common, about, { relations: new Set(names), id })
+    return apart ? listed(common, apart, idOf) : created(common, about, id)
   })
 }
 
@@ -268,35 +253,17 @@ function stored(
   if (found.kind !== 'related') return found
   const { attributes, object, others } = found
   const placed = [{ resource: common.resource.name, object }, ...others]
-  const world: World = {
-    kind: 'world',
-    attributes,
-    ways: [relations],
-    id: String(object.id),
-    objects: objectsOf(placed),
-  }
+  const world: World = { kind: 'world', attributes, ways: [relations], id: String(object.id), placed }
   if (!cell.becomes) return world
   const result = resultFixture(pair, found, { becomes: new Set(cell.becomes), method: cell.method })
-  return result.kind === 'result'
-    ? { ...world, body: result.body, objects: objectsOf([...placed, ...result.others]) }
-    : result
+  return result.kind === 'result' ? { ...world, body: result.body, placed: [...placed, ...result.others] } : result
 }
 
 function created(common: Common, { cell }: CellOfRoute, id: string): World | NotFound {
   if (!cell.becomes) return EMPTY
   const found = createdFixture({ ...common, relations: new Set(cell.becomes), own: false, id })
   if (found.kind !== 'result') return found
-  return { ...EMPTY, attributes: found.attributes, objects: objectsOf(found.others), body: found.body }
-}
-
-/** The caller follows events, and can relate to other objects too. */
-function followed(common: Common, cell: Cell, apart: readonly string[], idOf: (nth: number) => string) {
-  const { event = 'created', becomes = [], object } = cell
-  const what = { event, before: new Set(heldIn(object)), after: cell.becomes && new Set(becomes) }
-  const found = followedFixture(common, what, apart, idOf)
-  if (found.kind !== 'followed') return found
-  const { placed, ...world } = found
-  return { ...world, kind: 'world', objects: objectsOf(placed) } as const
+  return { ...EMPTY, attributes: found.attributes, placed: found.others, body: found.body }
 }
 
 /** One object for each way in which the caller can relate to one. */
@@ -307,7 +274,7 @@ function listed(common: Common, apart: readonly string[], idOf: (nth: number) =>
     kind: 'world',
     attributes,
     ways: placed.map(({ relations }) => relations),
-    objects: objectsOf(placed.flatMap(({ object, others }) => [{ resource: name, object }, ...others])),
+    placed: placed.flatMap(({ object, others }) => [{ resource: name, object }, ...others]),
   }
 }
 
@@ -343,8 +310,6 @@ export function relatingOf(
   const callerId = column.kind === 'anonymous' ? undefined : column.kind === 'user' ? column.id : CALLER
   return samples && { resources, samplesOf, resource, samples, ownership, callerId, now, newId }
 }
-
-export type Common = Omit<WantedPair, 'relations' | 'own' | 'id'>
 
 function impossible(why: string): NotFound {
   return { kind: 'impossible', why }

@@ -29,7 +29,14 @@ import type { PlacedObject } from '../fixture/wanted-object.ts'
 /** By resource and id. */
 export type Objects = ReadonlyMap<string, ReadonlyMap<string, Representation>>
 
+/** What is remembered of the same objects is found again. */
+const known = new WeakMap<readonly PlacedObject[], Objects>()
+
 export function objectsOf(placed: readonly PlacedObject[]): Objects {
+  return known.getOrInsertComputed(placed, objectsIn)
+}
+
+function objectsIn(placed: readonly PlacedObject[]): Objects {
   const byResource = Map.groupBy(placed, ({ resource }) => resource)
   const byId = (some: readonly PlacedObject[]) => new Map(some.map(({ object }) => [String(object.id), object]))
   return new Map([...byResource].map(([resource, some]) => [resource, byId(some)]))

@@ -7,7 +7,7 @@
 import { isObject } from '../../../base/is-object.ts'
 import { proposeUpdate } from '../../../decide/permits/propose.ts'
 import type { Representation } from '../../../resources/resource.ts'
-import { NAMED_BY_OTHERS, namesObject } from '../fixture/followed-fixture.ts'
+import { NAMED_BY_OTHERS, namesObject } from '../fixture/list-fixture.ts'
 import type { Cell } from '../predict/cell-fixture.ts'
 import { predictCell } from '../predict/predict-cell.ts'
 import { predictedSuite, type Suite } from '../predict/suite.ts'

@@ -1,9 +1,11 @@
 /** Opens the targets of a run: servers in this process, or a deployment with tokens from a file or a key. */
+
 import { namesFile } from '../../../base/files/fix-path.ts'
 import { type KeyPlaceSettings, withKeys } from '../../../identity/keys/embedded/kept-keys.ts'
 import { revisionOf } from '../../../policy/policy-files.ts'
 import { loadPolicy, ToolError } from '../../load-policy.ts'
 import type { Folders, Suite } from '../predict/suite.ts'
+import type { DeploymentOptions } from './deployment-target.ts'
 import { cleanUp, createDeploymentTarget } from './deployment-target.ts'
 import { ask, NoAnswer } from './http.ts'
 import { deploymentFacts, rulesOfRun } from './request-facts.ts'
@@ -60,11 +62,7 @@ function signingKeyOf(keyPlace: KeyPlaceSettings): Promise<MintKey> {
   })
 }
 
-interface DeploymentSettings {
-  readonly url: string
-  readonly tokens: TokenSource
-  readonly setupRole: string
-}
+type DeploymentSettings = Pick<DeploymentOptions, 'url' | 'tokens' | 'setupRole'>
 
 /** Others use this server too. */
 const PARALLEL = 4
