@@ -8,6 +8,7 @@ import type { RoleGrants } from '../decide/caller.ts'
 import { checkPolicy } from '../tools/check/check-policy.ts'
 import { parseReading } from '../tools/load-policy.ts'
 import { sampleResources } from '../tools/matrix/fixture/samples.ts'
+import { unmetFindings } from '../tools/matrix/predict/expectations-met.ts'
 import { predictedSuite } from '../tools/matrix/predict/suite.ts'
 import { readCases } from '../tools/matrix/read/cases.ts'
 import {
@@ -17,7 +18,6 @@ import {
   readMatrices,
   readSource,
 } from '../tools/matrix/read/read-matrices.ts'
-import { unmetFindings } from '../tools/matrix/run/unmet.ts'
 import type { EditedFiles, FoldersInEditor, OpenTexts } from './edited-project.ts'
 
 interface FoundInFile {

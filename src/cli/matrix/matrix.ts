@@ -1,5 +1,5 @@
 /** sallyport matrix …: writes, tests and measures the expected answers for each caller. */
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
 import { setExitCode } from '../../base/command-process.ts'
 import { printNote, printReport, printResult } from '../../present/print.ts'
 import { OPERATORS, type Operator } from '../../tools/matrix/mutate/operators.ts'
@@ -9,6 +9,7 @@ import type { RunOptions } from '../../tools/matrix/run/run-trials.ts'
 import {
   commandGroup,
   formats,
+  MATRIX_PLACES,
   ONLY_RESOURCES,
   POLICIES,
   percent,
@@ -19,8 +20,11 @@ import {
   withHelp,
 } from '../options.ts'
 import { stopSignal, withProgress } from '../progress.ts'
-import { declareFind, declareShow, PATHS } from './show.ts'
 import { targetSettings, withTargetOptions } from './target-options.ts'
+
+const PATHS = new Argument('[paths...]', 'folders or files of matrices (*.csv) and cases (*.yaml)').default([
+  'test/matrix',
+])
 
 const REPORT_FORMATS = ['text', 'junit', 'json', 'html', 'sarif'] as const
 
@@ -115,6 +119,41 @@ async function runOnTargets<F extends TargetFlags, R extends Timed>(
   return run
 }
 
+function declareShow(matrix: Command): void {
+  withHelp(matrix.command('show'), {
+    about: 'show the rows of matrices, and what is wrong with them',
+    note: 'Exit code: 0, 1 for files with faults, 2 when it could not run.',
+    examples: ['matrix show', 'matrix show test/matrix/orders.csv'],
+  })
+    .addArgument(PATHS)
+    .addOption(TEXT_OR_JSON)
+    .action(async (paths, { format }) => {
+      const { SHOWN_FORMATS, showMatrices } = await import('../../tools/matrix/report/shown.ts')
+      const shown = await showMatrices(paths)
+      printReport(format, SHOWN_FORMATS[format](shown))
+      if (shown.faults.length > 0) setExitCode(1)
+    })
+}
+
+function declareFind(matrix: Command): void {
+  withHelp(matrix.command('find'), {
+    about: 'find the cells that state the answer to a request',
+    note: 'Exit code: 0, or 2 when it could not run.',
+    examples: ["matrix find GET '/api/orders/{id}'", "matrix find DELETE '/api/orders/{id}' --role member"],
+  })
+    .argument('<method>', 'GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS')
+    .argument('<path>', 'as the schema writes it: /api/orders/{id}')
+    .addOption(MATRIX_PLACES)
+    .option('--role <name...>', 'only this column: a role, member+auditor, anonymous, user:<id>; repeat for more', [])
+    .addOption(TEXT_OR_JSON)
+    .action(async (method, path, { matrices, role, format }) => {
+      const { STATED_FORMATS, statedCells } = await import('../../tools/matrix/report/shown.ts')
+      const cells = await statedCells(matrices, { method, path, columns: role })
+      printReport(format, STATED_FORMATS[format](cells))
+      if (cells.length === 0) printNote('no cell states it\n')
+    })
+}
+
 function declareInit(matrix: Command): void {
   withHelp(matrix.command('init'), {
     about: 'write the complete matrix of the present policy, for review',
@@ -132,7 +171,7 @@ Exit code: 0, or 2 when it could not run; then it wrote nothing.`,
     .option('--force', 'replace existing files', false)
     .addOption(TEXT_OR_JSON)
     .action(async (flags) => {
-      const { initMatrix } = await import('./init.ts')
+      const { initMatrix } = await import('../../tools/matrix/init/write-matrix.ts')
       const files = await initMatrix(await settingsWith(flags))
       printResult(flags.format, { files }, files.map((path) => `${path}\n`).join(''))
       if (files.length === 0) printNote('nothing is missing: the matrices state all possible cells\n')

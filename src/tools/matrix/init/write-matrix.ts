@@ -1,18 +1,64 @@
 /**
+ * Writes the complete matrix of a policy to new files, or only the cells that the matrices of a folder don't state.
  * A planned matrix as text: one file for each resource, and the bodies that it sends. The same policy gives the same text.
  * Existing files of a folder stay unless they may be replaced.
  */
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { byText } from '../../../base/by-text.ts'
-import { type NewFile, takenNames, writeNew } from '../../../base/files/new-files.ts'
+import { didYouMean } from '../../../base/did-you-mean.ts'
+import { type NewFile, takenNames, tryFolder, writeNew } from '../../../base/files/new-files.ts'
 import { orTell, ToolError } from '../../load-policy.ts'
 import { replaceAll } from '../../release/folder/replace-all.ts'
+import { statedIn } from '../cells/survey.ts'
 import type { Cell } from '../predict/cell-fixture.ts'
-import { columnText, expectedText, objectText, whenText } from '../read/expectation.ts'
+import { readPredictedSuite } from '../predict/suite.ts'
+import { columnText, expectedText, type MatrixColumn, objectText, whenText } from '../read/expectation.ts'
 import { BODIES, lineOf } from '../read/matrix-file.ts'
-import { transitionText } from '../read/words.ts'
-import type { Plan, PlannedRow } from './plan-matrix.ts'
+import { parseColumn, transitionText } from '../read/words.ts'
+import { columnsFor, everywhere, type Plan, type PlannedRow, planMatrix } from './plan-matrix.ts'
+
+interface NewMatrix {
+  readonly policies: string
+  readonly schemas: string
+  /** The folder of the matrices. */
+  readonly out: string
+  readonly missing: boolean
+  readonly force: boolean
+  /** The columns; if empty, those of the policy. */
+  readonly role: readonly string[]
+}
+
+/** The files that were written. Throws FileError and ToolError. */
+export async function initMatrix(asked: NewMatrix): Promise<readonly string[]> {
+  const { out, missing, force, role } = asked
+  // The plan of a large policy takes long.
+  if (!missing) await orTell(out, () => tryFolder(out))
+  const matrices = (await isFolder(out)) ? [out] : []
+  const suite = await readPredictedSuite({ ...asked, matrices }, Date.now())
+  const named = role.map((name) => columnOf(name, suite.evaluated.policy.roles))
+  const columns = named.length > 0 ? named.flatMap(everywhere) : columnsFor(suite)
+  const plan = await planMatrix(suite, columns, missing ? statedIn(suite) : () => false)
+  const files = missing ? writeMissing(plan, await textsIn(out)) : writeMatrix(plan, '')
+  return orTell(out, () => (force && !missing ? storeOver(out, files) : storeNew(out, files)))
+}
+
+function columnOf(name: string, roles: ReadonlyMap<string, unknown>): MatrixColumn {
+  const parsed = parseColumn(name)
+  if (parsed.kind !== 'parsed') throw new ToolError(`--role: ${parsed.message}; ${parsed.hint}`)
+  const column = parsed.value
+  const unknown = column.kind === 'roles' ? column.roles.find((role) => !roles.has(role)) : undefined
+  if (unknown === undefined) return column
+  throw new ToolError(
+    `\`${unknown}\` is not a role of roles.yaml; --role takes anonymous, ` +
+      `${[...roles.keys()].join(', ')}${didYouMean(unknown, roles.keys())}`,
+  )
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined)
+  return found?.isDirectory() ?? false
+}
 
 /** `ending` stands before `.csv`, as in `orders.missing.csv`. In the order of the names. */
 export function writeMatrix({ columns, rows }: Plan, ending: string): readonly NewFile[] {

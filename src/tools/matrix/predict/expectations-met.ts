@@ -1,7 +1,7 @@
-/** The expectations that the current policy meets; only these can notice a change of it. */
+/** The expectations that a policy meets, which alone can notice a change of it; and those that it doesn't meet. */
 
 import type { SubjectsOf } from '../../../analysis/compare.ts'
-import type { Place } from '../../../base/diagnostic.ts'
+import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import { isObject } from '../../../base/is-object.ts'
 import type { Caller } from '../../../decide/caller.ts'
 import { columnOfRoles } from '../../../decide/callers-and-routes.ts'
@@ -9,11 +9,12 @@ import { count } from '../../../present/text.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { readTarget } from '../../../resources/routing/request-target.ts'
 import { type Case, type FilledStep, UnknownName, walkSteps } from '../read/cases.ts'
-import { callerIn, columnText, type MatrixColumn } from '../read/expectation.ts'
-import { type AnsweredRequest, viewsOf } from './compare-answer.ts'
+import { callerIn, columnText, type Expectation, expectedText, type MatrixColumn } from '../read/expectation.ts'
+import { titleOf } from '../read/words.ts'
+import { type AnsweredRequest, answers, describe, viewsOf } from './compare-answer.ts'
 import type { Objects } from './memory-store.ts'
 import type { EvaluatedPolicy, PredictedRequest } from './predict.ts'
-import { holds, type Predictor } from './predict-cell.ts'
+import { holds, type Predictor, predictStated } from './predict-cell.ts'
 import type { PredictedSuite } from './suite.ts'
 
 /** One expectation: the decisions that it is about, and whether it holds under another policy. */
@@ -151,4 +152,41 @@ async function answerStep(
   const content = body as Representation | undefined
   const request = { ...before, routeMethod, caller, id: found.id, body: content, facts: { now } }
   return { answer: await predict(request), request }
+}
+
+type Predicting = Pick<PredictedSuite, 'predictor' | 'evaluated'>
+
+/**
+ * Those that a policy answers otherwise than they state, as findings. Cases with headers, a query or a JSON Patch are left out: only a
+ * server can answer them.
+ */
+export async function unmetFindings(
+  suite: Predicting & Pick<PredictedSuite, 'expectations' | 'cases'>,
+): Promise<readonly Diagnostic[]> {
+  const found = [
+    ...suite.expectations.map((one) => unmetCell(suite, one)),
+    ...suite.cases.filter(isPredictable).map((one) => unmetCase(suite, one)),
+  ]
+  return (await Promise.all(found)).flat()
+}
+
+async function unmetCell(
+  { predictor, evaluated }: Predicting,
+  expectation: Expectation,
+): Promise<readonly Diagnostic[]> {
+  const { expected, place } = expectation
+  const prediction = await predictStated(predictor, evaluated, expectation)
+  if (prediction.kind === 'answer' && answers(prediction, expected)) return []
+  if (prediction.kind !== 'answer') return [wrong(place, `${titleOf(expectation)}: ${prediction.why}`)]
+  const [best] = describe(prediction)
+  return [wrong(place, `${titleOf(expectation)}: the policy answers ${best ? expectedText(best) : 'otherwise'}`)]
+}
+
+async function unmetCase({ predictor, evaluated }: Predicting, one: Case): Promise<readonly Diagnostic[]> {
+  if ((await walkCase(predictor, evaluated, one)).holds) return []
+  return [wrong(one.place, `${one.name}: the policy doesn't answer each step as expected`)]
+}
+
+function wrong(place: Place, message: string): Diagnostic {
+  return { ...place, code: 'cell-wrong', severity: 'error', message }
 }

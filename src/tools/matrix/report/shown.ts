@@ -1,11 +1,17 @@
-/** Matrices as they are written: the rows of each file with the place of each cell, and all that is wrong with them. */
+/**
+ * Matrices as they are written: the rows of each file with the place of each cell, and all that is wrong with them. And the
+ * cells that state something about one request.
+ */
 import { type Diagnostic, FileError, formatDiagnostic, type SourceFile } from '../../../base/diagnostic.ts'
 import { printable } from '../../../present/quote.ts'
 import { formatsOf, section } from '../../../present/report.ts'
 import { table } from '../../../present/text.ts'
 import { readCases } from '../read/cases.ts'
+import { columnText, type Expectation } from '../read/expectation.ts'
 import { readTable } from '../read/matrix-file.ts'
 import { findMatrixFiles, type ReadMatrixSource, readMatrices, readSource } from '../read/read-matrices.ts'
+import { titleOf } from '../read/words.ts'
+import { cellJson } from './reports.ts'
 
 interface ShownMatrices {
   readonly matrices: readonly ShownMatrix[]
@@ -71,4 +77,33 @@ export const SHOWN_FORMATS = formatsOf(({ matrices, cases, faults }: ShownMatric
   ],
   /** The shape is in docs/schemas/matrix-show.schema.json. In one line: a large matrix has a hundred thousand cells. */
   json: () => `${JSON.stringify({ matrices, cases, faults })}\n`,
+}))
+
+interface StatedRequest {
+  /** In any case. */
+  readonly method: string
+  /** As the schema's route writes it. */
+  readonly path: string
+  /** Columns as matrices write them; if empty, all. */
+  readonly columns: readonly string[]
+}
+
+/** In the order of files and rows. Throws FileError. */
+export async function statedCells(
+  paths: readonly string[],
+  { method, path, columns }: StatedRequest,
+): Promise<readonly Expectation[]> {
+  const cells = await readMatrices((await findMatrixFiles(paths)).matrices)
+  return cells.filter(
+    (cell) =>
+      cell.method === method.toUpperCase() &&
+      cell.path === path &&
+      (columns.length === 0 || columns.includes(columnText(cell.column))),
+  )
+}
+
+export const STATED_FORMATS = formatsOf((cells: readonly Expectation[]) => ({
+  text: () => [cells.map((cell) => printable(`${cell.place.file}:${cell.place.line}  ${titleOf(cell)}`))],
+  /** The shape is in docs/schemas/matrix-find.schema.json. */
+  json: () => ({ cells: cells.map((cell) => ({ place: cell.place, title: titleOf(cell), cell: cellJson(cell) })) }),
 }))
