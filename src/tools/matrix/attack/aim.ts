@@ -190,13 +190,13 @@ interface AimedPart {
 /** With attributes that no other attack has, where the schemas allow new values. */
 function setUpVictim({ suite, target }: AttackSetting, part: AimedPart): Promise<CellSetup> {
   const values = freshValues(suite, comparedIn(suite.policy.ownership.get(part.routeMethod.resource.name)), 0)
-  return setUpCell(suite, target, boundOf(part), values)
+  return setUpCell({ suite, target, bound: boundOf(part) }, values)
 }
 
 /** The attacker with an object or a new object of their own. */
 function setUpAttacker(setting: AttackSetting, attack: Attack, part: AimedPart, victim: CellSetup): Promise<CellSetup> {
   const names = comparedIn(setting.suite.policy.ownership.get(part.routeMethod.resource.name))
-  return setUpCell(setting.suite, setting.target, boundOf(part), valuesFor(setting.suite, attack, names, victim))
+  return setUpCell({ ...setting, bound: boundOf(part) }, valuesFor(setting.suite, attack, names, victim))
 }
 
 interface Actor {
@@ -214,7 +214,7 @@ async function makeAttacker(setting: AttackSetting, attack: Attack, victim: Cell
   const names = comparedIn(suite.policy.ownership.get(attack.home.resource.name))
   const attributes = valuesFor(suite, attack, names, victim)
   const bound = boundOf({ routeMethod: attack.home, column: attack.attacker, way: { relations: [], isAllowed: false } })
-  const { caller, known } = await makeCaller(suite, target, bound, { attributes, ways: [], own: undefined })
+  const { caller, known } = await makeCaller({ suite, target, bound }, { attributes, ways: [], own: undefined })
   if (!caller) throw new CannotSetUp('the attacker has no credentials')
   return { id: caller.id, token: caller.token, attributes: caller.attributes, known }
 }

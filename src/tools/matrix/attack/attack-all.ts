@@ -2,6 +2,7 @@
  * All attacks of a policy, on targets that are left as they were found: what each reached, compared with what the policy
  * says.
  */
+
 import { isObject } from '../../../base/is-object.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Representation } from '../../../resources/resource.ts'
@@ -11,7 +12,7 @@ import { objectsOf } from '../predict/memory-store.ts'
 import type { Answer } from '../predict/predict.ts'
 import { loadSuite, predictedSuite, type Suite } from '../predict/suite.ts'
 import type { Expectation } from '../read/expectation.ts'
-import { exchangeOf, type Run, type Timed, type TrialResult } from '../run/result.ts'
+import { answered, type Run, type Timed, type TrialResult } from '../run/result.ts'
 import { askOn } from '../run/run-cell.ts'
 import { type RunOptions, runTrials, tryOnTarget } from '../run/run-trials.ts'
 import type { HttpAnswer } from '../target/http.ts'
@@ -76,9 +77,7 @@ async function send(sending: AttackToSend, attack: Attack, ready: Ready): Promis
   const asked = { route, resource, method, id, wanted: predicted.status }
   const { request, answer } = await askOn(sending.target, asked, ready.request)
   const why = differenceOf({ attack, predicted, answer, victims: ready.victims })
-  const statuses = { predicted: predicted.status, status: answer.status }
-  if (why === undefined) return { outcome: 'passed', exchanges: [], ...statuses }
-  return { outcome: 'failed', why, exchanges: [exchangeOf(request, answer)], ...statuses }
+  return { ...answered(request, answer, why), predicted: predicted.status }
 }
 
 function predictFor(

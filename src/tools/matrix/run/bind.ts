@@ -10,6 +10,7 @@ import type { Endpoint, Json, Resource, Route } from '../../../resources/resourc
 import type { Suite } from '../predict/suite.ts'
 import { type Expectation, heldIn, isOwnRows, objectText, relationsIn, rowsText } from '../read/expectation.ts'
 import type { BodyFile } from '../read/read-matrices.ts'
+import type { TestTarget } from '../target/test-target.ts'
 
 export interface BoundExpectation {
   readonly expectation: Expectation
@@ -19,6 +20,13 @@ export interface BoundExpectation {
   readonly endpoint: Endpoint | undefined
   /** The content of the body file. */
   readonly body: Json | undefined
+}
+
+/** A cell that is tried on a target. */
+export interface CellOnTarget {
+  readonly suite: Suite
+  readonly target: TestTarget
+  readonly bound: BoundExpectation
 }
 
 export type Binding =

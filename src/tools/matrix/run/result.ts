@@ -83,6 +83,18 @@ export function exchangeOf({ method, url, token, body, headers = {} }: HttpReque
   }
 }
 
+/** Of a request that was answered; without `why`, as expected. */
+export function answered(
+  request: HttpRequest,
+  answer: HttpAnswer,
+  why: string | undefined,
+  where: Pick<TrialResult, 'cause' | 'explain'> = {},
+): TrialResult {
+  const { status } = answer
+  if (why === undefined) return { outcome: 'passed', exchanges: [], status }
+  return { outcome: 'failed', why, ...where, exchanges: [exchangeOf(request, answer)], status }
+}
+
 export interface Run<R extends Timed = Result> {
   /** Where it ran: the address of the deployment, or undefined for this process. */
   readonly url: string | undefined

@@ -8,8 +8,9 @@ import type { Suite } from '../predict/suite.ts'
 import { type Expectation, isUnconditional } from '../read/expectation.ts'
 import type { HttpAnswer, HttpRequest } from '../target/http.ts'
 import { CannotSetUp, type TargetPool, type TestTarget } from '../target/test-target.ts'
+import type { CellOnTarget } from './bind.ts'
 import { type BoundExpectation, bind } from './bind.ts'
-import { exchangeOf, impossible, type TrialResult } from './result.ts'
+import { answered, impossible, type TrialResult } from './result.ts'
 import { tryEvent } from './run-event.ts'
 import { tryOnTarget } from './run-trials.ts'
 import { type CellSetup, setUpCell } from './set-up.ts'
@@ -24,13 +25,14 @@ export async function runCell(
   const binding = bind(suite, expectation)
   if (binding.kind === 'unusable') return impossible(binding.why)
   const tryIt = expectation.event ? tryEvent : tryBound
-  return tryOnTarget(pool, expectation, (target) => tryIt(suite, target, binding.bound))
+  return tryOnTarget(pool, expectation, (target) => tryIt({ suite, target, bound: binding.bound }))
 }
 
-async function tryBound(suite: Suite, target: TestTarget, bound: BoundExpectation): Promise<TrialResult> {
+async function tryBound(cell: CellOnTarget): Promise<TrialResult> {
+  const { suite, target, bound } = cell
   const { expectation, route, resource } = bound
   const { method, expected } = expectation
-  const setup = await setUpCell(suite, target, bound)
+  const setup = await setUpCell(cell)
   const { caller, path, id, body } = setup
   const query = looksIntoList(bound) ? `?limit=${suite.policy.limits.page.max}` : ''
   const unconditional = isUnconditional(expectation)
@@ -39,14 +41,12 @@ async function tryBound(suite: Suite, target: TestTarget, bound: BoundExpectatio
     { route, resource, method, id, unconditional, wanted: expected.status },
     { method, url: target.url + path + query, token: caller?.token, body },
   )
-  const { status } = answer
-  const rows = looksIntoList(bound) && status === 200 ? await readAllRows(target, request, answer) : undefined
-  const why = answerFault(expected, givenIn(suite, bound, setup, { answer, rows }))
-  if (why === undefined) return { outcome: 'passed', exchanges: [], status }
-  const rules = looksIntoList(bound) ? undefined : rulesBehind(suite, bound, setup, status)
-  const behind = rules === undefined ? { why } : { why: `${why}; ${rules}`, cause: rules }
-  const explain = explainCommand(suite, expectation)
-  return { outcome: 'failed', ...behind, explain, exchanges: [exchangeOf(request, answer)], status }
+  const rows = looksIntoList(bound) && answer.status === 200 ? await readAllRows(target, request, answer) : undefined
+  const why = answerFault(expected, givenIn(cell, setup, { answer, rows }))
+  if (why === undefined) return answered(request, answer, why)
+  const rules = looksIntoList(bound) ? undefined : rulesBehind(cell, setup, answer.status)
+  const where = { ...(rules !== undefined && { cause: rules }), explain: explainCommand(suite, expectation) }
+  return answered(request, answer, rules === undefined ? why : `${why}; ${rules}`, where)
 }
 
 function looksIntoList({ endpoint, expectation }: BoundExpectation): boolean {
@@ -56,8 +56,7 @@ function looksIntoList({ endpoint, expectation }: BoundExpectation): boolean {
 
 /** What a matrix can state of the answer. `rows`: of all pages of a list. */
 function givenIn(
-  { policy }: Suite,
-  { expectation, resource }: BoundExpectation,
+  { suite: { policy }, bound: { expectation, resource } }: CellOnTarget,
   { placed, caller }: CellSetup,
   { answer, rows }: { readonly answer: HttpAnswer; readonly rows: readonly Representation[] | undefined },
 ): GivenAnswer {

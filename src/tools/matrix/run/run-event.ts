@@ -2,20 +2,20 @@
  * Tries a cell about events on a target: the caller follows, something happens to the object, then something that the
  * caller must be told of happens to another one. What comes before that is all that the caller is told.
  */
+
 import { answerFault, type GivenAnswer } from '../predict/compare-answer.ts'
-import type { Suite } from '../predict/suite.ts'
 import type { HttpAnswer } from '../target/http.ts'
 import { CannotSetUp, type FollowedEvents, type HeardEvent, type TestTarget } from '../target/test-target.ts'
-import type { BoundExpectation } from './bind.ts'
-import { exchangeOf, impossible, type TrialResult } from './result.ts'
+import type { CellOnTarget } from './bind.ts'
+import { answered, exchangeOf, impossible, type TrialResult } from './result.ts'
 import { type EventSetup, setUpEvent } from './set-up-event.ts'
 import { explainCommand } from './why-wrong.ts'
 
 /** A stream whose relations look at the time begins anew each minute: one `reset` that no cell states proves nothing. */
-export async function tryEvent(suite: Suite, target: TestTarget, bound: BoundExpectation): Promise<TrialResult> {
-  const first = await tryOnce(suite, target, bound)
-  const { result } =
-    first.isReset && bound.expectation.expected.told !== 'reset' ? await tryOnce(suite, target, bound) : first
+export async function tryEvent(cell: CellOnTarget): Promise<TrialResult> {
+  const first = await tryOnce(cell)
+  const isSurprise = first.isReset && cell.bound.expectation.expected.told !== 'reset'
+  const { result } = isSurprise ? await tryOnce(cell) : first
   return result
 }
 
@@ -24,21 +24,24 @@ interface Tried {
   readonly isReset: boolean
 }
 
-async function tryOnce(suite: Suite, target: TestTarget, bound: BoundExpectation): Promise<Tried> {
+async function tryOnce(cell: CellOnTarget): Promise<Tried> {
+  const { suite, target, bound } = cell
   const { method, expected } = bound.expectation
-  const setup = await setUpEvent(suite, target, bound)
+  const setup = await setUpEvent(cell)
   const request = { method, url: target.url + bound.route.path, token: setup.caller?.token }
+  const where = { explain: explainCommand(suite, bound.expectation) }
   const opened = await target.ask(request, expected.status)
   if (opened.status !== 200 || expected.status !== 200) {
-    const why = answerFault(expected, givenIn(suite, bound, opened.status, undefined))
-    return { result: resultOf(suite, bound, { why, answer: opened, request }), isReset: false }
+    const why = answerFault(expected, givenIn(cell, opened.status, undefined))
+    return { result: answered(request, opened, why, where), isReset: false }
   }
   const heard = await listen(target, request, setup)
-  const why = faultIn(suite, bound, heard)
+  const why = faultIn(cell, heard)
+  const answer = heardAnswer(opened, heard)
   if (why === undefined && heard.missing !== undefined)
-    return { result: impossible(heard.missing, [exchangeOf(request, heardAnswer(opened, heard))]), isReset: false }
+    return { result: impossible(heard.missing, [exchangeOf(request, answer)]), isReset: false }
   const isReset = heard.events.some(({ kind }) => kind === 'reset')
-  return { result: resultOf(suite, bound, { why, answer: heardAnswer(opened, heard), request }), isReset }
+  return { result: answered(request, answer, why, where), isReset }
 }
 
 interface Heard {
@@ -84,29 +87,24 @@ async function heardUntil(stream: FollowedEvents, about: unknown, last: unknown)
   }
 }
 
-function faultIn(suite: Suite, bound: BoundExpectation, heard: Heard): string | undefined {
+function faultIn(cell: CellOnTarget, heard: Heard): string | undefined {
   const { events } = heard
   if (events.length > 1) {
     const kinds = events.map(({ kind }) => `\`${kind}\``).join(', ')
     return `expected the caller to be told one event at most, but it was told ${events.length}: ${kinds}`
   }
-  return answerFault(bound.expectation.expected, givenIn(suite, bound, 200, heard))
+  return answerFault(cell.bound.expectation.expected, givenIn(cell, 200, heard))
 }
 
-function givenIn(
-  { policy }: Suite,
-  { expectation, resource }: BoundExpectation,
-  status: number,
-  heard: Heard | undefined,
-): GivenAnswer {
+function givenIn({ suite, bound }: CellOnTarget, status: number, heard: Heard | undefined): GivenAnswer {
   const [event] = heard?.events ?? []
   return {
     status,
-    method: expectation.method,
+    method: bound.expectation.method,
     told: heard && (event?.kind ?? 'nothing'),
     rows: event && heard ? [{ shown: event.data, objects: [heard.object] }] : [],
     isList: false,
-    views: policy.views.get(resource.name),
+    views: suite.policy.views.get(bound.resource.name),
     placed: () => [],
     alone: true,
   }
@@ -118,23 +116,4 @@ function heardAnswer(answer: HttpAnswer, { events }: Heard): HttpAnswer {
     ...answer,
     text: events.map(({ kind, data }) => `event: ${kind}\ndata: ${JSON.stringify(data)}\n\n`).join(''),
   }
-}
-
-function resultOf(
-  suite: Suite,
-  { expectation }: BoundExpectation,
-  {
-    why,
-    answer,
-    request,
-  }: {
-    readonly why: string | undefined
-    readonly answer: HttpAnswer
-    readonly request: Parameters<typeof exchangeOf>[0]
-  },
-): TrialResult {
-  const { status } = answer
-  if (why === undefined) return { outcome: 'passed', exchanges: [], status }
-  const explain = explainCommand(suite, expectation)
-  return { outcome: 'failed', why, explain, exchanges: [exchangeOf(request, answer)], status }
 }

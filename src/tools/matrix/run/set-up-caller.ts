@@ -15,10 +15,10 @@ import { lackingValue, withUniqueValues } from '../fixture/samples.ts'
 import type { Common } from '../fixture/wanted-object.ts'
 import { type Attributes, isOwn, type PlacedObject, type WantedPair } from '../fixture/wanted-object.ts'
 import { relatingOf, worldFixture } from '../predict/cell-fixture.ts'
-import type { Suite } from '../predict/suite.ts'
+import type { KnownColumn } from '../read/expectation.ts'
 import { heldIn, relationsIn } from '../read/expectation.ts'
-import { CannotSetUp, type TestCaller, type TestTarget } from '../target/test-target.ts'
-import type { BoundExpectation } from './bind.ts'
+import { CannotSetUp, type TestCaller } from '../target/test-target.ts'
+import type { BoundExpectation, CellOnTarget } from './bind.ts'
 
 export interface NamedCaller extends TestCaller {
   /** Includes the id. */
@@ -34,18 +34,14 @@ interface Made {
 }
 
 /** Throws CannotSetUp. */
-export async function makeCaller(
-  suite: Suite,
-  target: TestTarget,
-  bound: BoundExpectation,
-  plan: SetupPlan,
-): Promise<Made> {
+export async function makeCaller(cell: CellOnTarget, plan: SetupPlan): Promise<Made> {
+  const { suite, target, bound } = cell
   const { column } = bound.expectation
   if (column.kind === 'anonymous') return { caller: undefined, record: undefined, known: [] }
   const isPlain = Object.keys(plan.attributes).length === 0
-  if (isPlain && !plan.own) return plainCaller(target, bound, column)
+  if (isPlain && !plan.own) return plainCaller(cell, column)
   const resource = isPlain ? bound.resource.name : USERS
-  const make = (id: string) => recordOf(suite, bound, plan, { name: resource, id, now: target.now() })
+  const make = (id: string) => recordOf(cell, plan, resource, id)
   const { caller, object, made } = await target.callerWithRecord(column, resource, make)
   if (!made && !isSafe(bound)) {
     throw new CannotSetUp(
@@ -57,15 +53,11 @@ export async function makeCaller(
   const named = { ...caller, attributes: { ...attributes, id: caller.id } }
   const known = [{ resource, object }]
   if (!plan.own) return { caller: named, record: undefined, known }
-  const record = resource === bound.resource.name ? object : await putRecord(suite, target, bound, plan, named)
+  const record = resource === bound.resource.name ? object : await putRecord(cell, plan, caller.id)
   return { caller: named, record, known }
 }
 
-async function plainCaller(
-  target: TestTarget,
-  { route, expectation }: BoundExpectation,
-  column: Parameters<TestTarget['caller']>[0],
-) {
+async function plainCaller({ target, bound: { route, expectation } }: CellOnTarget, column: KnownColumn) {
   const caller = await target.caller(column)
   if (route.kind === 'caller' && !caller.fresh && expectation.object.kind === 'missing') {
     throw new CannotSetUp(
@@ -76,18 +68,9 @@ async function plainCaller(
 }
 
 /** The caller's own object in a resource other than the directory, if objects can be created with a given id. */
-async function putRecord(
-  suite: Suite,
-  target: TestTarget,
-  bound: BoundExpectation,
-  plan: SetupPlan,
-  { id }: NamedCaller,
-): Promise<Representation> {
-  const { name } = bound.resource
-  const record = await target.put(
-    { resource: name, object: recordOf(suite, bound, plan, { name, id, now: target.now() }) },
-    id,
-  )
+async function putRecord(cell: CellOnTarget, plan: SetupPlan, id: string): Promise<Representation> {
+  const { name } = cell.bound.resource
+  const record = await cell.target.put({ resource: name, object: recordOf(cell, plan, name, id) }, id)
   if (record.id === id) return record
   throw new CannotSetUp(`this server chooses the ids of ${name}, so no object can have the id of the caller`)
 }
@@ -96,22 +79,12 @@ function isSafe({ expectation }: BoundExpectation): boolean {
   return !expectation.event && ['GET', 'HEAD', 'OPTIONS'].includes(expectation.method)
 }
 
-interface CallerPlace {
-  readonly name: string
-  readonly id: string
-  readonly now: number
-}
-
-function recordOf(
-  suite: Suite,
-  bound: BoundExpectation,
-  plan: SetupPlan,
-  { name, id, now }: CallerPlace,
-): Representation {
-  const resource = suite.resources.byName.get(name)
-  const common = relatingIn(suite, bound, now)
+/** `name`: of the resource. */
+function recordOf(cell: CellOnTarget, plan: SetupPlan, name: string, id: string): Representation {
+  const resource = cell.suite.resources.byName.get(name)
+  const common = relatingIn(cell)
   if (!resource || !common) throw new CannotSetUp(`no record of ${name} can be made for this caller`)
-  const own = name === bound.resource.name ? plan.own : undefined
+  const own = name === cell.bound.resource.name ? plan.own : undefined
   const made = own ? ownRecord({ ...common, relations: own, id }, plan) : recordWith(common, id, plan)
   const held = [...(common.ownership?.relations.values() ?? [])].filter((one) => plan.own?.has(one.name))
   const kept = new Set([...Object.keys(plan.attributes), ...held.flatMap(comparedFields)])
@@ -138,17 +111,19 @@ export interface SetupPlan {
   readonly own: ReadonlySet<string> | undefined
 }
 
-/** `now`: the time of the request, in milliseconds since the epoch. Throws CannotSetUp. */
-export function planSetup(suite: Suite, bound: BoundExpectation, now: number): SetupPlan {
+/** Throws CannotSetUp. */
+export function planSetup(asked: CellOnTarget): SetupPlan {
+  const { suite, target, bound } = asked
   const { expectation, route, resource } = bound
   const { object, expected, becomes, ...request } = expectation
-  const common = relatingIn(suite, bound, now)
+  const common = relatingIn(asked)
   // What a write leaves of a stored object is made from the object that the server stores.
   const made = object.kind === 'none' && becomes ? { becomes } : {}
   const cell = { ...request, object, ...made, apart: relationsIn(expected.list) }
   const names = made.becomes ?? heldIn(object)
   if (common && (object.kind === 'relations' || object.kind === 'other')) refuseOwnOfNobody(common, bound, names)
-  const found = worldFixture({ ...suite, now, idOf: () => uuidv7() }, { policy: suite.policy, cell, route, resource })
+  const parts = { ...suite, now: target.now(), idOf: () => uuidv7() }
+  const found = worldFixture(parts, { policy: suite.policy, cell, route, resource })
   if (found.kind !== 'world')
     throw new CannotSetUp(common ? (lackOf(common) ?? found.why + nearestObject(common, names)) : found.why)
   if (!common) return { attributes: found.attributes, ways: [], own: undefined }
@@ -183,12 +158,9 @@ function waysIn(
 }
 
 /** The data to relate the cell's caller to objects of its resource; undefined for a resource without objects. */
-export function relatingIn(
-  suite: Suite,
-  { resource, expectation: { column } }: BoundExpectation,
-  now: number,
-): Common | undefined {
-  return relatingOf({ ...suite, now, newId: uuidv7 }, { policy: suite.policy, resource, column })
+export function relatingIn({ suite, target, bound: { resource, expectation } }: CellOnTarget): Common | undefined {
+  const { column } = expectation
+  return relatingOf({ ...suite, now: target.now(), newId: uuidv7 }, { policy: suite.policy, resource, column })
 }
 
 /** Reports a cause that the author can fix before its consequences. */

@@ -13,18 +13,9 @@ import { predictCell } from '../predict/predict-cell.ts'
 import { predictedSuite, type Suite } from '../predict/suite.ts'
 import type { Happening } from '../read/expectation.ts'
 import { stateOf } from '../read/expectation.ts'
-import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
-import type { BoundExpectation } from './bind.ts'
-import {
-  fixtureFor,
-  isAsWanted,
-  makeObject,
-  makeResult,
-  placeObjects,
-  type SetUpInput,
-  toPlace,
-  withNewIds,
-} from './set-up.ts'
+import { CannotSetUp, orCannotSetUp } from '../target/test-target.ts'
+import type { CellOnTarget } from './bind.ts'
+import { fixtureFor, isAsWanted, makeObject, makeResult, placeOthers, type SetUpInput, withNewIds } from './set-up.ts'
 import { makeCaller, type NamedCaller, planSetup } from './set-up-caller.ts'
 
 /** Makes it happen; returns the object, as the target stored it last. */
@@ -38,20 +29,18 @@ export interface EventSetup {
 }
 
 /** Throws CannotSetUp. */
-export async function setUpEvent(suite: Suite, target: TestTarget, bound: BoundExpectation): Promise<EventSetup> {
-  const { event } = bound.expectation
-  const plan = planSetup(suite, bound, target.now())
+export async function setUpEvent(cell: CellOnTarget): Promise<EventSetup> {
+  const { event = 'created' } = cell.bound.expectation
+  const plan = planSetup(cell)
   const [way = new Set<string>(), ...others] = plan.ways
-  const { caller, record, known } = await makeCaller(suite, target, bound, plan)
-  const about = { suite, target, input: { bound, caller, record, known, relations: way } }
+  const about = { ...cell, ...(await makeCaller(cell, plan)), relations: way }
   return {
-    caller,
-    happen: await prepare(about, event ?? 'created'),
+    caller: about.caller,
+    happen: await prepare(about, event),
     async prepareMarker() {
       let failure = new CannotSetUp(NO_MARKER)
-      for await (const { relations, by } of markersAmong(suite, bound, [...others, way])) {
-        const marker = { ...about, input: { ...about.input, record: undefined, relations } }
-        const prepared = await prepare(marker, by).catch(orCannotSetUp)
+      for await (const { relations, by } of markersAmong(cell, [...others, way])) {
+        const prepared = await prepare({ ...about, record: undefined, relations }, by).catch(orCannotSetUp)
         if (!(prepared instanceof CannotSetUp)) return prepared
         failure = prepared
       }
@@ -62,23 +51,11 @@ export async function setUpEvent(suite: Suite, target: TestTarget, bound: BoundE
 
 const NO_MARKER = 'no other object could be made that this caller is told of, so nothing proves what else it is told'
 
-function orCannotSetUp(error: unknown): CannotSetUp {
-  if (error instanceof CannotSetUp) return error
-  throw error
-}
-
-interface EventObject {
-  readonly suite: Suite
-  readonly target: TestTarget
-  readonly input: SetUpInput
-}
-
-async function prepare(about: EventObject, event: Happening): Promise<MakeHappen> {
-  const { suite, target, input } = about
-  const { bound, caller, known } = input
+async function prepare(about: SetUpInput, event: Happening): Promise<MakeHappen> {
+  const { target, bound } = about
   const resource = bound.resource.name
   if (event === 'created') return prepareNew(about)
-  const stored = await makeObject(suite, target, input)
+  const stored = await makeObject(about)
   const { object } = stored
   if (event === 'deleted')
     return async () => {
@@ -86,7 +63,7 @@ async function prepare(about: EventObject, event: Happening): Promise<MakeHappen
       return object
     }
   const { becomes } = bound.expectation
-  const result = becomes && (await makeResult(suite, target, bound, { becomes, caller, stored, known }))
+  const result = becomes && (await makeResult(about, becomes, stored))
   const body = result ? result.body : bound.body
   if (!isObject(body)) throw new CannotSetUp('the body file is no object with the fields that change')
   const { after } = proposeUpdate(bound.resource, body as Representation, object)
@@ -97,24 +74,21 @@ async function prepare(about: EventObject, event: Happening): Promise<MakeHappen
 }
 
 /** All but the object itself is placed now. */
-async function prepareNew({ suite, target, input }: EventObject): Promise<MakeHappen> {
-  const { bound, caller, relations } = input
+async function prepareNew(about: SetUpInput): Promise<MakeHappen> {
+  const { target, bound, caller, relations } = about
   const { name } = bound.resource
   const [stranger = ''] = target.strangers(caller)
-  const found = fixtureFor(suite, input, stranger, target.now())
+  const found = fixtureFor(about, stranger, target.now())
   if (found?.kind !== 'object')
     throw new CannotSetUp(found?.why ?? 'only the record of the caller has these relations, and it is there already')
   if (found.others.some(({ object }) => namesObject(object, String(found.object.id))))
     throw new CannotSetUp(NAMED_BY_OTHERS)
-  const { placed: others, ids } = await placeObjects(
-    target,
-    found.others.map((one) => toPlace(suite, one)),
-  )
+  const { placed: others, ids } = await placeOthers(about, found.others)
   const object = withNewIds(found.object, ids)
   const owner = relations.has('owner') ? caller?.id : stranger
   return async () => {
     const stored = await target.put({ resource: name, object }, owner)
-    if (isAsWanted(suite, input, { object: stored, others }, target.now())) return stored
+    if (isAsWanted(about, { object: stored, others }, target.now())) return stored
     throw new CannotSetUp(`the object of ${name} that was created has other relations to the caller than the cell says`)
   }
 }
@@ -128,11 +102,11 @@ const predictors = new WeakMap<Suite, ReturnType<typeof predictedSuite>>()
 
 /** The ways in which the policy files let the caller be told of an object, and nothing but this object. */
 async function* markersAmong(
-  suite: Suite,
-  { expectation: { method, path, column, when } }: BoundExpectation,
+  { suite, bound }: CellOnTarget,
   ways: readonly ReadonlySet<string>[],
 ): AsyncGenerator<Marker, undefined> {
   const { predictor, evaluated } = predictors.getOrInsertComputed(suite, () => predictedSuite(suite, Date.now()))
+  const { method, path, column, when } = bound.expectation
   const asked = { method, path, column, ...(when && { when }) }
   const wordOf = async (cell: Cell) => {
     const prediction = await predictCell(predictor, evaluated, cell)

@@ -26,8 +26,8 @@ import type { CellObject } from '../predict/compare-answer.ts'
 import { requestPath } from '../predict/predict.ts'
 import type { Suite } from '../predict/suite.ts'
 import { heldIn } from '../read/expectation.ts'
-import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
-import type { BoundExpectation } from './bind.ts'
+import { CannotSetUp, orCannotSetUp, type TestTarget } from '../target/test-target.ts'
+import type { BoundExpectation, CellOnTarget } from './bind.ts'
 import { makeCaller, type NamedCaller, planSetup, relatingIn, type SetupPlan } from './set-up-caller.ts'
 
 export interface CellSetup {
@@ -44,23 +44,18 @@ export interface CellSetup {
 }
 
 /** `given`: values of the attributes that the caller needs, instead of those that the plan chooses. Throws CannotSetUp. */
-export async function setUpCell(
-  suite: Suite,
-  target: TestTarget,
-  bound: BoundExpectation,
-  given: Attributes = {},
-): Promise<CellSetup> {
-  const plan = withAttributes(planSetup(suite, bound, target.now()), given)
-  const { caller, record, known } = await makeCaller(suite, target, bound, plan)
-  const make = (relations: ReadonlySet<string>) =>
-    makeObject(suite, target, { bound, caller, record, known, relations })
-  const made =
-    bound.expectation.object.kind === 'none' ? await makeListed(plan, make) : await Promise.all(plan.ways.map(make))
-  const { becomes } = bound.expectation
-  const [stored] = bound.expectation.object.kind === 'none' ? [] : made
-  const result = becomes && (await makeResult(suite, target, bound, { becomes, caller, stored, known }))
+export async function setUpCell(cell: CellOnTarget, given: Attributes = {}): Promise<CellSetup> {
+  const { suite, target, bound } = cell
+  const plan = withAttributes(planSetup(cell), given)
+  const { caller, record, known } = await makeCaller(cell, plan)
+  const make = (relations: ReadonlySet<string>) => makeObject({ ...cell, caller, record, known, relations })
+  const { becomes, object: asked } = bound.expectation
+  const isNone = asked.kind === 'none'
+  const made = isNone ? await makeListed(plan, make) : await Promise.all(plan.ways.map(make))
+  const [stored] = isNone ? [] : made
+  const result = becomes && (await makeResult({ ...cell, caller, known }, becomes, stored))
   const world = [...worldOf(bound, made, known), ...(result?.others ?? [])]
-  const placed = bound.expectation.object.kind === 'none' ? listedIn(bound, world) : made.map(({ object }) => object)
+  const placed = isNone ? listedIn(bound, world) : made.map(({ object }) => object)
   const id = encodeURIComponent(String(made[0]?.object.id ?? randomUUID()))
   const ownership = suite.policy.ownership.get(bound.resource.name)
   const among = { ownership, attributes: caller?.attributes ?? {}, now: target.now(), world }
@@ -68,7 +63,7 @@ export async function setUpCell(
     caller,
     path: requestPath(bound.route, id),
     id: bound.route.kind === 'item' ? id : undefined,
-    body: result ? result.body : bodyOf(suite, bound),
+    body: result ? result.body : bodyOf(cell),
     placed: placed.map((object) => ({ object, relations: new Set(relationsAmong(among, object)) })),
     world,
   }
@@ -101,14 +96,7 @@ async function makeListed(
   { ways }: SetupPlan,
   make: (relations: ReadonlySet<string>) => Promise<MadeObject>,
 ): Promise<readonly MadeObject[]> {
-  const made = await Promise.all(
-    ways.map((relations) =>
-      make(relations).catch((error) => {
-        if (error instanceof CannotSetUp) return error
-        throw error
-      }),
-    ),
-  )
+  const made = await Promise.all(ways.map((relations) => make(relations).catch(orCannotSetUp)))
   const objects = new Map(made.flatMap((one) => (one instanceof CannotSetUp ? [] : [[one.object.id, one] as const])))
   const failed = made.find((one) => one instanceof CannotSetUp)
   if (objects.size === 0 && failed) throw failed
@@ -116,7 +104,7 @@ async function makeListed(
 }
 
 /** The body file that the cell names, else the smallest valid body. Throws CannotSetUp if neither exists. */
-function bodyOf(suite: Suite, { expectation, route, resource, body }: BoundExpectation): Json | undefined {
+function bodyOf({ suite, bound: { expectation, route, resource, body } }: CellOnTarget): Json | undefined {
   if (!['POST', 'PUT', 'PATCH'].includes(expectation.method)) return undefined
   if (body !== undefined) return body
   if (route.command) return {}
@@ -126,13 +114,15 @@ function bodyOf(suite: Suite, { expectation, route, resource, body }: BoundExpec
   return smallestBody(suite, { policy: suite.policy, resource })
 }
 
-export interface SetUpInput {
-  readonly bound: BoundExpectation
+interface CellWithCaller extends CellOnTarget {
   readonly caller: NamedCaller | undefined
-  /** The object whose id is the caller's. */
-  readonly record: Representation | undefined
   /** The objects that were made with the caller. */
   readonly known: readonly PlacedObject[]
+}
+
+export interface SetUpInput extends CellWithCaller {
+  /** The object whose id is the caller's. */
+  readonly record: Representation | undefined
   /** All relations that hold. */
   readonly relations: ReadonlySet<string>
 }
@@ -144,23 +134,20 @@ export interface MadeObject {
 }
 
 /** Throws CannotSetUp. */
-export async function makeObject(suite: Suite, target: TestTarget, wanted: SetUpInput): Promise<MadeObject> {
-  const { caller, record, relations, bound } = wanted
+export async function makeObject(wanted: SetUpInput): Promise<MadeObject> {
+  const { target, caller, record, relations, bound } = wanted
   const now = target.now()
-  if (record && isAsWanted(suite, wanted, { object: record, others: [] }, now)) return { object: record, others: [] }
+  if (record && isAsWanted(wanted, { object: record, others: [] }, now)) return { object: record, others: [] }
   const failures: CannotSetUp[] = []
   for (const stranger of target.strangers(caller)) {
-    const found = fixtureFor(suite, wanted, stranger, now)
+    const found = fixtureFor(wanted, stranger, now)
     if (found?.kind !== 'object') {
       if (found) failures.push(new CannotSetUp(found.why))
       continue
     }
-    const made = await place(suite, target, wanted, { found, stranger }).catch((error) => {
-      if (!(error instanceof CannotSetUp)) throw error
-      failures.push(error)
-      return undefined
-    })
-    if (made && isAsWanted(suite, wanted, made, now)) return made
+    const made = await place(wanted, found, stranger).catch(orCannotSetUp)
+    if (made instanceof CannotSetUp) failures.push(made)
+    else if (isAsWanted(wanted, made, now)) return made
   }
   const [first = new CannotSetUp(`no object of ${bound.resource.name} could be made ${wantedText(relations)}`)] =
     failures
@@ -168,10 +155,9 @@ export async function makeObject(suite: Suite, target: TestTarget, wanted: SetUp
 }
 
 async function place(
-  suite: Suite,
-  target: TestTarget,
-  { bound, caller, relations }: SetUpInput,
-  { found, stranger }: { readonly found: Extract<ObjectFound, { kind: 'object' }>; readonly stranger: string },
+  { suite, target, bound, caller, relations }: SetUpInput,
+  found: Extract<ObjectFound, { kind: 'object' }>,
+  stranger: string,
 ): Promise<MadeObject> {
   const { name } = bound.resource
   const owner = relations.has('owner') ? caller?.id : stranger
@@ -181,7 +167,7 @@ async function place(
 }
 
 /** Another object: made as its owner, with new values in unique fields. */
-export function toPlace({ policy, resources }: Suite, { resource: name, object }: PlacedObject): ObjectToPlace {
+function toPlace({ policy, resources }: Suite, { resource: name, object }: PlacedObject): ObjectToPlace {
   const resource = resources.byName.get(name)
   const ownership = policy.ownership.get(name)
   if (!resource) return { resource: name, object, owner: undefined }
@@ -195,8 +181,8 @@ export function toPlace({ policy, resources }: Suite, { resource: name, object }
 }
 
 /** Undefined if only the caller's own record can have these relations. */
-export function fixtureFor(suite: Suite, wanted: SetUpInput, somebody: string, now: number): ObjectFound | undefined {
-  const { policy, samples, resources } = suite
+export function fixtureFor(wanted: SetUpInput, somebody: string, now: number): ObjectFound | undefined {
+  const { policy, samples, resources } = wanted.suite
   const { bound, caller, relations, known } = wanted
   const { resource } = bound
   const sample = samples.get(resource.name)
@@ -213,8 +199,7 @@ export function fixtureFor(suite: Suite, wanted: SetUpInput, somebody: string, n
 }
 
 export function isAsWanted(
-  { policy }: Suite,
-  { bound, caller, relations, known }: SetUpInput,
+  { suite: { policy }, bound, caller, relations, known }: SetUpInput,
   { object, others }: MadeObject,
   now: number,
 ): boolean {
@@ -241,8 +226,16 @@ interface Placing {
   readonly ids: NewIds
 }
 
+/** Objects that relations rest on. Throws CannotSetUp. */
+export function placeOthers({ suite, target }: CellOnTarget, others: readonly PlacedObject[]): Promise<Placing> {
+  return placeObjects(
+    target,
+    others.map((one) => toPlace(suite, one)),
+  )
+}
+
 /** Throws CannotSetUp. */
-export async function placeObjects(target: TestTarget, objects: readonly ObjectToPlace[]): Promise<Placing> {
+async function placeObjects(target: TestTarget, objects: readonly ObjectToPlace[]): Promise<Placing> {
   if (objects.length > MOST)
     throw new CannotSetUp(`the cell needs more than ${MOST} objects, which the run doesn't make`)
   const ids = new Map<string, string>()
@@ -282,27 +275,19 @@ function namedFirst(objects: readonly ObjectToPlace[]): readonly ObjectToPlace[]
   return ordered
 }
 
-interface Before {
-  readonly caller: NamedCaller | undefined
-  /** Undefined for a new object. */
-  readonly stored: MadeObject | undefined
-  /** The objects that were made with the caller. */
-  readonly known: readonly PlacedObject[]
-}
-
 interface MadeResult {
   readonly body: Representation
   readonly others: readonly PlacedObject[]
 }
 
-/** `becomes`: all relations of the result. Throws CannotSetUp. */
+/** `becomes`: all relations of the result. `stored`: undefined for a new object. Throws CannotSetUp. */
 export async function makeResult(
-  suite: Suite,
-  target: TestTarget,
-  bound: BoundExpectation,
-  { becomes, caller, stored, known }: Before & { readonly becomes: readonly string[] },
+  cell: CellWithCaller,
+  becomes: readonly string[],
+  stored: MadeObject | undefined,
 ): Promise<MadeResult> {
-  const common = relatingIn(suite, bound, target.now())
+  const { target, bound, caller, known } = cell
+  const common = relatingIn(cell)
   if (!common) throw new CannotSetUp(`${bound.resource.name} has no objects`)
   const { object, event } = bound.expectation
   const method = event ? 'PATCH' : bound.expectation.method
@@ -320,9 +305,6 @@ export async function makeResult(
   if (found.kind !== 'result') throw new CannotSetUp(found.why)
   const looked = new Set(leavesIn(common.ownership).flatMap(comparedFields))
   const sent = stored ? found.body : withUniqueValues(bound.resource, found.body, looked)
-  const { placed, ids } = await placeObjects(
-    target,
-    found.others.map((one) => toPlace(suite, one)),
-  )
+  const { placed, ids } = await placeOthers(cell, found.others)
   return { body: withNewIds(sent, ids), others: placed }
 }

@@ -24,17 +24,12 @@ import { type EvaluatedPolicy, evaluatePolicy } from '../predict/predict.ts'
 import { holds, type Predictor } from '../predict/predict-cell.ts'
 import { predictedSuite, type Suite } from '../predict/suite.ts'
 import { callerIn, type Expectation, heldIn } from '../read/expectation.ts'
-import type { BoundExpectation } from './bind.ts'
+import type { BoundExpectation, CellOnTarget } from './bind.ts'
 import type { Result } from './result.ts'
 import type { CellSetup } from './set-up.ts'
 
 /** Half a sentence, as in `policy.csv:19 allows it`; undefined if no rule is behind the answer. */
-export function rulesBehind(
-  suite: Suite,
-  bound: BoundExpectation,
-  setup: CellSetup,
-  status: number,
-): string | undefined {
+export function rulesBehind({ suite, bound }: CellOnTarget, setup: CellSetup, status: number): string | undefined {
   const { endpoint, resource, expectation } = bound
   const action = endpoint && resource.actions.get(endpoint.action)
   // A refusal by the schema isn't decided by the policy.

@@ -95,6 +95,12 @@ export class CannotSetUp extends Error {
   }
 }
 
+/** The error itself, if the target can't give what a cell needs; throws any other error. */
+export function orCannotSetUp(error: unknown): CannotSetUp {
+  if (error instanceof CannotSetUp) return error
+  throw error
+}
+
 /** Another object has the value of a unique field. */
 export class ValueTaken extends CannotSetUp {
   constructor(message: string) {
