@@ -10,6 +10,7 @@ import { mostConditions } from '../../src/tools/matrix/attack/ways.ts'
 import { loadSuite, predictedSuite } from '../../src/tools/matrix/predict/suite.ts'
 import { openTrialPool, startTrialServer } from '../../src/tools/matrix/target/trial-target.ts'
 import { removeFolder } from '../ends-with-tests.ts'
+import { HERE } from '../matrix/told.ts'
 import { inTurn, soak } from '../runs.ts'
 import { unguardedPolicies } from './unguarded.ts'
 
@@ -118,10 +119,9 @@ async function holesIn(edits: readonly Edit[], resources: readonly string[]): Pr
 
 function attack(policies: string, resources: readonly string[]) {
   return attackAll({
+    ...HERE,
     ...FOLDERS,
     resources,
     openTargets: (suite) => openTrialPool(suite, ({ schemas }, now) => startTrialServer({ policies, schemas }, now)),
-    started: () => {},
-    observe: () => {},
   })
 }

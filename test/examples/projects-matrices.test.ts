@@ -10,9 +10,8 @@ import { readPredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
 import { findMatrixFiles } from '../../src/tools/matrix/read/read-matrices.ts'
 import type { Result } from '../../src/tools/matrix/run/result.ts'
 import { testMatrices } from '../../src/tools/matrix/run/trials.ts'
-import { openTrialPool, startTrialServer } from '../../src/tools/matrix/target/trial-target.ts'
 import { removeFolder } from '../ends-with-tests.ts'
-import { told } from '../matrix/told.ts'
+import { HERE, told } from '../matrix/told.ts'
 import { withRules } from '../policy-text.ts'
 import { unguardedPolicies } from './unguarded.ts'
 
@@ -97,13 +96,9 @@ function widening(resource: string): string {
 
 async function ask(files: readonly string[], policies: string): Promise<readonly Result[]> {
   const { results } = await testMatrices([...files], {
+    ...HERE,
     ...FOLDERS,
     policies,
-    filter: { roles: [], resources: [] },
-    bail: false,
-    openTargets: (suite) => openTrialPool(suite, startTrialServer),
-    started: () => {},
-    observe: () => {},
   })
   return results
 }

@@ -19,7 +19,6 @@ import { statementsOf } from '../../src/tools/matrix/predict/expectations-met.ts
 import { evaluatePolicy } from '../../src/tools/matrix/predict/predict.ts'
 import { type PredictedSuite, readPredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
 import { testMatrices } from '../../src/tools/matrix/run/trials.ts'
-import { openTrialPool, startTrialServer } from '../../src/tools/matrix/target/trial-target.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { filesOf } from '../policy/render.ts'
 import { withRules } from '../policy-text.ts'
@@ -27,6 +26,7 @@ import { drawing, runs } from '../runs.ts'
 import { RELATIONS, SOURCES } from './predict/kinds.ts'
 import { randomPolicyFiles } from './predict/random-policies.ts'
 import { newFolder } from './predict/suites.ts'
+import { HERE } from './told.ts'
 
 type Files = Readonly<Record<string, string>>
 
@@ -88,12 +88,8 @@ async function initAndTest(files: Files) {
   await storeNew(matrices, texts)
   const folders = { policies: join(folder, 'policies'), schemas: join(folder, 'schemas') }
   const run = await testMatrices([matrices], {
+    ...HERE,
     ...folders,
-    filter: { roles: [], resources: [] },
-    bail: false,
-    openTargets: (suite) => openTrialPool(suite, startTrialServer),
-    started: () => undefined,
-    observe: () => undefined,
   })
   const red = run.results.filter(({ outcome }) => outcome !== 'passed').map(({ title, why }) => `${title}: ${why}`)
   return { red, asked: run.results.length, texts, suite: await suite(), folder }
@@ -321,12 +317,9 @@ p, clerk, things, read, lit, *, allow
     await writeFile(policy, (await readFile(policy, 'utf8')).replace('shipped, *, allow', 'any, *, allow'))
     const folders = { policies: join(folder, 'policies'), schemas: join(folder, 'schemas') }
     const run = await testMatrices([join(folder, 'matrices')], {
+      ...HERE,
       ...folders,
       filter: { roles: [], resources: ['things'] },
-      bail: false,
-      openTargets: (suite) => openTrialPool(suite, startTrialServer),
-      started: () => undefined,
-      observe: () => undefined,
     })
     expect(run.results.filter(({ outcome }) => outcome === 'failed')).to.not.be.empty
     expect(suite.expectations.length).to.be.greaterThan(100)

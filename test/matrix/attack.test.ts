@@ -12,6 +12,7 @@ import { isGreen } from '../../src/tools/matrix/run/result.ts'
 import { openTrialPool } from '../../src/tools/matrix/target/trial-target.ts'
 import { soak } from '../runs.ts'
 import { startTestServer, type TestServer } from '../server.ts'
+import { HERE } from './told.ts'
 
 const { text: toText, json: toJson } = ATTACK_FORMATS
 
@@ -83,11 +84,10 @@ async function attackOn(server: TestServer, resources: readonly string[] = [], u
   const token = (subject: string, roles: readonly string[]) => server.token(subject, ...roles)
   const stop = () => server.stop()
   return attackAll({
+    ...HERE,
     ...folders,
     resources,
     openTargets: (suite) => openTrialPool(suite, async () => ({ url, seeding: server.app.seeding, token, stop })),
-    started: () => {},
-    observe: () => {},
   })
 }
 

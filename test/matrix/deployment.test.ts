@@ -11,7 +11,7 @@ import { testMatrices } from '../../src/tools/matrix/run/trials.ts'
 import { retryAfter } from '../../src/tools/matrix/target/http.ts'
 import { openTargetPool, type TargetOptions } from '../../src/tools/matrix/target/open-targets.ts'
 import { startTestServer, type TestServer } from '../server.ts'
-import { told } from './told.ts'
+import { HERE, told } from './told.ts'
 
 const MATRICES = new URL('.', import.meta.url).pathname
 /** A folder that isn't there. */
@@ -215,12 +215,11 @@ function run(
   const asked: TargetOptions = { ...folders, ...claims, url: server.url, keyPlace, ...whereabouts }
   let seen = 0
   return testMatrices(paths, {
+    ...HERE,
     ...folders,
     filter: { roles: [], resources, ...(only ? { only } : {}) },
-    bail: false,
     ...(signal ? { signal } : {}),
     openTargets: (suite) => openTargetPool(suite, asked),
-    started: () => {},
     observe: () => counted?.(++seen),
   })
 }

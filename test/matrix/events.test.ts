@@ -20,7 +20,7 @@ import { openTargetPool } from '../../src/tools/matrix/target/open-targets.ts'
 import { ENGINES } from '../data/each-engine.ts'
 import { EVENTS_WORLD } from '../events/events-world.ts'
 import { startTestServer, type TestServer } from '../server.ts'
-import { told } from './told.ts'
+import { HERE, told } from './told.ts'
 
 const HEAD = 'method,path,object,event,becomes,body,member,support,auditor\n'
 const CELLS = `${HEAD}GET,/parcels/events,none,,,,200,200,200
@@ -302,11 +302,9 @@ async function run(
     setupRole: 'admin',
   }
   const { results } = await testMatrices([file], {
+    ...HERE,
     ...folders,
-    filter: { roles: [], resources: [] },
     openTargets: (suite) => openTargetPool(suite, target),
-    started: () => {},
-    observe: () => {},
   })
   return results
 }

@@ -8,10 +8,9 @@ import { attackAll } from '../../src/tools/matrix/attack/attack-all.ts'
 import type { Result } from '../../src/tools/matrix/run/result.ts'
 import { testMatrices } from '../../src/tools/matrix/run/trials.ts'
 import { openTargetPool } from '../../src/tools/matrix/target/open-targets.ts'
-import { openTrialPool, startTrialServer } from '../../src/tools/matrix/target/trial-target.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { CONDITION_CELLS, PROJECT_FILES, RELATED_CELLS, TRANSITION_CELLS } from './projects.ts'
-import { told } from './told.ts'
+import { HERE, told } from './told.ts'
 
 describe('cells about objects that rest on others', () => {
   let server: TestServer
@@ -85,12 +84,9 @@ async function run({ folder }: TestServer, matrix: string, url: string | undefin
     setupRole: 'admin',
   }
   const { results } = await testMatrices([file], {
+    ...HERE,
     ...folders,
-    filter: { roles: [], resources: [] },
-    bail: false,
     openTargets: (suite) => openTargetPool(suite, target),
-    started: () => {},
-    observe: () => {},
   })
   return results
 }
@@ -107,11 +103,9 @@ describe('attacks across projects', () => {
     const server = await startTestServer({ files: PROJECT_FILES })
     const folders = { policies: join(server.folder, 'policies'), schemas: join(server.folder, 'schemas') }
     const { results } = await attackAll({
+      ...HERE,
       ...folders,
       resources: ['memberships'],
-      openTargets: (suite) => openTrialPool(suite, startTrialServer),
-      started: () => {},
-      observe: () => {},
     }).finally(() => server.stop())
     const parents = results.filter(({ attack }) => attack.vector === 'parent in body')
     expect(parents).to.have.length(23)

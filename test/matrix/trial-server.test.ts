@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { type TestOptions, testMatrices } from '../../src/tools/matrix/run/trials.ts'
-import { openTrialPool, startTrialServer } from '../../src/tools/matrix/target/trial-target.ts'
+import { startTrialServer } from '../../src/tools/matrix/target/trial-target.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer } from '../server.ts'
+import { HERE } from './told.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const LIMITS = join(ROOT, 'policies/limits.yaml')
@@ -75,12 +76,8 @@ describe('a run in one process', () => {
     const file = join(folder, 'm.csv')
     await writeFile(file, text)
     return testMatrices([file], {
+      ...HERE,
       ...FOLDERS,
-      filter: { roles: [], resources: [] },
-      bail: false,
-      openTargets: (suite) => openTrialPool(suite, startTrialServer),
-      started: () => {},
-      observe: () => {},
       ...options,
     })
   }

@@ -6,10 +6,10 @@ import { parseResources } from '../../src/resources/load/load-resources.ts'
 import type { Resource } from '../../src/resources/resource.ts'
 import { withUniqueValues } from '../../src/tools/matrix/fixture/samples.ts'
 import { testMatrices } from '../../src/tools/matrix/run/trials.ts'
-import { openTrialPool, startTrialServer } from '../../src/tools/matrix/target/trial-target.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { filesOf } from '../policy/render.ts'
 import { newFolder } from './predict/suites.ts'
+import { HERE } from './told.ts'
 
 /** Fields with a value that may stand in `examples`. */
 const FIELDS: Readonly<Record<string, readonly [schema: object, example: string]>> = {
@@ -76,12 +76,8 @@ DELETE,/things/{id},other,204,403,403
 `,
       )
       const { results } = await testMatrices([matrix], {
+        ...HERE,
         ...paths,
-        filter: { roles: [], resources: [] },
-        bail: false,
-        openTargets: (suite) => openTrialPool(suite, startTrialServer),
-        started: () => undefined,
-        observe: () => undefined,
       })
       expect(results.flatMap(({ title, why }) => (why === undefined ? [] : [`${title}: ${why}`]))).to.deep.equal([])
       expect(results).to.have.length(9)
