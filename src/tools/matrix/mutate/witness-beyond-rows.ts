@@ -164,7 +164,7 @@ export async function findByMeaning(
   tries.begin()
   for (const cell of cells) {
     if (!tries.count(cell)) return undefined
-    const resource = predictor.routes.get(cell.path)?.resource ?? ''
+    const resource = predictor.routeMethods.get(`${cell.method} ${cell.path}`)?.resource.name ?? ''
     const witness =
       (await byConditions(predictor, pair, cell, conditions)) ??
       (await byRelations(predictor, pair, cell, relations.get(resource) ?? []))

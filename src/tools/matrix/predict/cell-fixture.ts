@@ -33,27 +33,23 @@ export function createFixtures(files: FixtureParts): FixtureOf {
   const routes = new Map(files.resources.routes.map((route) => [route.path, route]))
   const callers = new Map<string, Caller | undefined>()
   return (policy, cell) => {
-    const resource = files.resources.byName.get(routes.get(cell.path)?.resource ?? '')
-    const meaning = resource ? relationsText(resource, policy.ownership.get(resource.name)) : ''
-    const parts = known.get(meaning) ?? { ...files, routes, callers, found: nothingFound() }
+    const route = routes.get(cell.path)
+    const resource = route && files.resources.byName.get(route.resource)
+    if (!route || !resource) return impossible(`no route has the path \`${cell.path}\``)
+    const meaning = relationsText(resource, policy.ownership.get(resource.name))
+    const parts = known.get(meaning) ?? { ...files, callers, bodies: new Map(), worlds: new Map(), requests: new Map() }
     known.set(meaning, parts)
-    return cellFixture(parts, policy, cell)
+    return fixtureOn(parts, { policy, cell, route, resource })
   }
 }
 
+/** By all that they depend on: the smallest bodies, the objects of cells, and the facts of requests. */
 interface Remembering extends FixtureParts {
-  readonly found: KnownFixtures
-  /** By path. */
-  readonly routes: ReadonlyMap<string, Route>
+  readonly bodies: Map<string, Representation>
+  readonly worlds: Map<string, World | NotFound>
+  readonly requests: Map<string, ConditionFacts | undefined>
   /** Reuses caller objects, because a policy remembers the subjects of each caller object. */
   readonly callers: Map<string, Caller | undefined>
-}
-
-function cellFixture(parts: Remembering, policy: Policy, cell: Cell): CellFixture {
-  const route = parts.routes.get(cell.path)
-  const resource = route && parts.resources.byName.get(route.resource)
-  if (!route || !resource) return impossible(`no route has the path \`${cell.path}\``)
-  return fixtureOn(parts, { policy, cell, route, resource })
 }
 
 function fixtureOn(parts: Remembering, about: CellOfRoute): CellFixture {
@@ -93,7 +89,7 @@ export function credentialOf({ credential, authTime, acr }: Omit<ConditionFacts,
 }
 
 /** A request that meets exactly the wanted conditions, of those that rules about it name. */
-function requestFor({ now, found }: Remembering, { policy, cell, route, resource }: CellOfRoute) {
+function requestFor({ now, requests }: Remembering, { policy, cell, route, resource }: CellOfRoute) {
   const wanted = new Set(cell.when)
   const hasCredentials = cell.column.kind !== 'anonymous'
   if (policy.conditions.size === 0 && wanted.size === 0)
@@ -102,7 +98,7 @@ function requestFor({ now, found }: Remembering, { policy, cell, route, resource
   const named = [...new Set([...about, ...wanted])]
   const conditions = named.flatMap((name) => policy.conditions.get(name) ?? [])
   const key = [conditions.map((one) => [one.name, meaningOfCondition(one)]), hasCredentials, [...wanted]]
-  const facts = remembered(found.requests, key, () =>
+  const facts = remembered(requests, key, () =>
     conditions.length === named.length ? requestFixture(conditions, wanted, { now, hasCredentials }) : undefined,
   )
   if (!facts) return impossible(`no request meets ${namesText(wanted) || 'no condition'}, and no other condition`)
@@ -125,7 +121,7 @@ function bodyFor(parts: Remembering, about: CellOfRoute): Readonly<Record<string
   if (cell.body !== undefined) return parts.bodyOf(cell.body)
   if (about.route.command) return {}
   if (cell.event) return undefined
-  return remembered(parts.found.bodies, [resource.name], () => smallestBody(parts, about))
+  return remembered(parts.bodies, [resource.name], () => smallestBody(parts, about))
 }
 
 /** Without the owner, which the server fills in; with new values in unique fields. */
@@ -169,17 +165,6 @@ export interface Cell
   readonly apart?: readonly string[]
 }
 
-/** By all that they depend on: the smallest bodies, the objects of cells, and the facts of requests. */
-interface KnownFixtures {
-  readonly bodies: Map<string, Representation>
-  readonly worlds: Map<string, World | NotFound>
-  readonly requests: Map<string, ConditionFacts | undefined>
-}
-
-function nothingFound(): KnownFixtures {
-  return { bodies: new Map(), worlds: new Map(), requests: new Map() }
-}
-
 function remembered<T>(known: Map<string, T>, key: readonly unknown[], find: () => T): T {
   const text = JSON.stringify(key)
   if (known.has(text)) return known.get(text) as T
@@ -197,10 +182,10 @@ export interface CellOfRoute {
 
 const EMPTY: World = { kind: 'world', attributes: {}, ways: [], placed: [] }
 
-/** `found`: the worlds that are remembered. `idOf`: the ids of objects, which a caller's attribute may have to name. */
+/** `worlds`: those that are remembered. `idOf`: the ids of objects, which a caller's attribute may have to name. */
 export function worldFixture(
   parts: Pick<FixtureParts, 'resources' | 'samples' | 'now'> & {
-    readonly found?: Pick<KnownFixtures, 'worlds'>
+    readonly worlds?: Remembering['worlds']
     readonly idOf?: (nth: number) => string
   },
   about: CellOfRoute,
@@ -227,7 +212,7 @@ export function worldFixture(
     cell.event,
     parts.now,
   ]
-  return remembered(parts.found?.worlds ?? new Map(), key, () => {
+  return remembered(parts.worlds ?? new Map(), key, () => {
     const idOf = parts.idOf ?? nthObject
     const id = parts.idOf?.(0) ?? OBJECT
     if (cell.event) return followedFixture(common, cell, apart ?? [], idOf)

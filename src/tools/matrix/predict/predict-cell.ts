@@ -1,7 +1,7 @@
 /** A policy's answer to one cell of a matrix, and whether it is the expected answer. */
 import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import type { Policy } from '../../../decide/policy.ts'
-import type { Resources, Route } from '../../../resources/resource.ts'
+import type { Resources } from '../../../resources/resource.ts'
 import { createRouteMatcher } from '../../../resources/routing/match-route.ts'
 import { type Expectation, isUnconditional, relationsIn } from '../read/expectation.ts'
 import type { Cell, FixtureOf } from './cell-fixture.ts'
@@ -11,8 +11,6 @@ import { createPredict, type EvaluatedPolicy, type Predict } from './predict.ts'
 /** The data that all cells share. */
 export interface Predictor {
   readonly resources: Resources
-  /** By path. */
-  readonly routes: ReadonlyMap<string, Route>
   readonly routeMethods: ReadonlyMap<string, RouteMethod>
   readonly fixtureOf: FixtureOf
   readonly predict: Predict
@@ -29,10 +27,8 @@ export function predictorOf(resources: Resources, fixtureOf: FixtureOf, now: num
   const routeMethods = new Map(
     routeMethodsOf(resources).map((routeMethod) => [`${routeMethod.method} ${routeMethod.route.path}`, routeMethod]),
   )
-  const routes = new Map(resources.routes.map((route) => [route.path, route]))
   return {
     resources,
-    routes,
     routeMethods,
     fixtureOf,
     predict: createPredict(resources),
@@ -45,8 +41,7 @@ export function predictorOf(resources: Resources, fixtureOf: FixtureOf, now: num
  * `impossible`: no route has the path, or no object can have these relations. `unsolved`: no such object was found.
  */
 export async function predictCell(predictor: Predictor, evaluated: EvaluatedPolicy, cell: Cell): Promise<Prediction> {
-  const { routes, routeMethods, predict } = predictor
-  if (!routes.has(cell.path)) return { kind: 'impossible', why: `no route has the path \`${cell.path}\`` }
+  const { routeMethods, predict } = predictor
   const stranger = cell.column.kind === 'roles' && cell.column.roles.find((role) => !evaluated.policy.roles.has(role))
   if (stranger) return { kind: 'impossible', why: `roles.yaml declares no role \`${stranger}\`` }
   const fixture = predictor.fixtureOf(evaluated.policy, cell)

@@ -83,9 +83,8 @@ async function newCaller(
 /** A known caller has the stored record, or none. */
 async function knownCaller(options: DeploymentOptions, column: KnownColumn, resource: string) {
   const caller = await callerOf(options.tokens, column)
-  const path = options.resources.byName.get(resource)?.canonicalItemPath
   const [token] = await setupTokens(options, undefined)
-  const url = `${options.url}${path?.replace('{id}', () => encodeURIComponent(caller.id))}`
+  const url = addressOf(options, resource, caller.id)
   const answer = await askPatiently({ method: 'GET', url, token }, options.patience)
   if (answer.status !== 200) {
     throw new CannotSetUp(`the set-up role can't read the record ${caller.id} of ${resource}: ${answerText(answer)}`)
@@ -100,8 +99,7 @@ async function change(
   { resource, object }: NewObject,
   after: Representation,
 ): Promise<void> {
-  const path = options.resources.byName.get(resource)?.canonicalItemPath
-  const url = `${options.url}${path?.replace('{id}', () => encodeURIComponent(String(object.id)))}`
+  const url = addressOf(options, resource, String(object.id))
   const body = changesOf(object, after)
   const headers = { 'if-match': '*', 'content-type': 'application/merge-patch+json' }
   let last = 'it made no such object'
@@ -122,6 +120,10 @@ async function removeNow(
   const why = trace ? await remove(options, trace) : 'it made no such object'
   if (why !== undefined)
     throw new CannotSetUp(`the set-up role \`${options.setupRole}\` could not delete an object of ${resource}: ${why}`)
+}
+
+function addressOf({ url, resources }: Deployment, resource: string, id: string): string {
+  return url + withParameter(resources.byName.get(resource)?.canonicalItemPath ?? '', encodeURIComponent(id))
 }
 
 function traceOf(traces: readonly Trace[], resource: string, { id }: Representation): Trace | undefined {
@@ -234,7 +236,7 @@ async function remove(
     .get(resource)
     ?.routes.find(({ kind, endpoints, redirect }) => kind === 'item' && !redirect && endpoints.has('DELETE'))
   if (!route) return 'no route of the resource accepts DELETE'
-  const address = url + route.path.replace('{id}', () => encodeURIComponent(id))
+  const address = url + withParameter(route.path, encodeURIComponent(id))
   let last = 'no token may delete it'
   for (const token of tokens) {
     const request = { method: 'DELETE', url: address, token, headers: { 'if-match': '*' } }
