@@ -1,6 +1,6 @@
 /** Of any policy a matrix is written that is green at once, and what it doesn't notice is named. */
 
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -10,22 +10,20 @@ import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { surveyCells } from '../../src/tools/matrix/cells/survey.ts'
 import { measureCoverage, percentOf } from '../../src/tools/matrix/coverage/coverage.ts'
 import { CALLER } from '../../src/tools/matrix/fixture/samples.ts'
-import { columnsFor, planMatrix } from '../../src/tools/matrix/init/plan-matrix.ts'
-import { storeNew, writeMatrix } from '../../src/tools/matrix/init/write-matrix.ts'
+import { storeNew } from '../../src/tools/matrix/init/write-matrix.ts'
 import { tryMutant } from '../../src/tools/matrix/mutate/judge-mutant.ts'
 import { mutateRules, vocabularyOf } from '../../src/tools/matrix/mutate/mutants.ts'
 import { witnessIn } from '../../src/tools/matrix/mutate/witness.ts'
 import { statementsOf } from '../../src/tools/matrix/predict/expectations-met.ts'
 import { evaluatePolicy } from '../../src/tools/matrix/predict/predict.ts'
-import { type PredictedSuite, readPredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
+import type { PredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
 import { testMatrices } from '../../src/tools/matrix/run/trials.ts'
 import { removeFolder } from '../ends-with-tests.ts'
-import { filesOf } from '../policy/render.ts'
 import { withRules } from '../policy-text.ts'
 import { drawing, runs } from '../runs.ts'
-import { RELATIONS, SOURCES } from './predict/kinds.ts'
+import { RELATIONS } from './predict/kinds.ts'
 import { randomPolicyFiles } from './predict/random-policies.ts'
-import { newFolder } from './predict/suites.ts'
+import { suiteOfFiles, writtenFor } from './predict/suites.ts'
 import { HERE } from './told.ts'
 
 type Files = Readonly<Record<string, string>>
@@ -64,33 +62,12 @@ p, everyone, users, read, owner, card, allow
 `,
 }
 
-/** A suite of these files, with the matrices of the folder `matrices` beside them. */
-async function suiteOfFiles(files: Files): Promise<{ readonly folder: string; suite(): Promise<PredictedSuite> }> {
-  const folder = await newFolder()
-  const [policies, schemas, matrices] = ['policies', 'schemas', 'matrices'].map((name) => join(folder, name)) as [
-    string,
-    string,
-    string,
-  ]
-  for (const path of [policies, schemas, matrices]) await mkdir(path)
-  for (const { name, text } of Object.values(filesOf(files))) await writeFile(join(policies, name), text)
-  await writeFile(join(policies, 'blocked.txt'), '')
-  for (const { name, text } of SOURCES) await writeFile(join(folder, name), text)
-  return { folder, suite: () => readPredictedSuite({ policies, schemas, matrices: [matrices] }, Date.now()) }
-}
-
 /** Writes the matrix of a policy beside it, and asks a server: what isn't green. */
 async function initAndTest(files: Files) {
-  const { folder, suite } = await suiteOfFiles(files)
-  const before = await suite()
-  const matrices = join(folder, 'matrices')
-  const texts = writeMatrix(await planMatrix(before, columnsFor(before), () => false), '')
-  await storeNew(matrices, texts)
-  const folders = { policies: join(folder, 'policies'), schemas: join(folder, 'schemas') }
-  const run = await testMatrices([matrices], {
-    ...HERE,
-    ...folders,
-  })
+  const { folder, paths, matrix, suite } = await suiteOfFiles(files)
+  const texts = await writtenFor(await suite())
+  await storeNew(matrix, texts)
+  const run = await testMatrices([matrix], { ...HERE, ...paths })
   const red = run.results.filter(({ outcome }) => outcome !== 'passed').map(({ title, why }) => `${title}: ${why}`)
   return { red, asked: run.results.length, texts, suite: await suite(), folder }
 }

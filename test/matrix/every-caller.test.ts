@@ -1,40 +1,23 @@
-/**
- * A mistake is asked only of the requests that it can matter to, and is proven to matter to none: both hold against all
- * requests, asked one by one, under random policies with views, roles that inherit, everybody, single users and concealing.
- */
-import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import type { Policy } from '../../src/decide/policy.ts'
-import { columnsFor, planMatrix } from '../../src/tools/matrix/init/plan-matrix.ts'
-import { storeNew, writeMatrix } from '../../src/tools/matrix/init/write-matrix.ts'
+import { storeNew } from '../../src/tools/matrix/init/write-matrix.ts'
 import { makeMutants, tryMutant } from '../../src/tools/matrix/mutate/judge-mutant.ts'
 import { type Stated, statementsOf } from '../../src/tools/matrix/predict/expectations-met.ts'
 import type { Answer, EvaluatedPolicy, PredictedRequest } from '../../src/tools/matrix/predict/predict.ts'
 import { requestOfCell } from '../../src/tools/matrix/predict/predict-cell.ts'
-import { type PredictedSuite, readPredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
+import type { PredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
 import { removeFolder } from '../ends-with-tests.ts'
-import { filesOf } from '../policy/render.ts'
 import { drawing, runs } from '../runs.ts'
-import { SOURCES } from './predict/kinds.ts'
 import { randomPolicyFiles } from './predict/random-policies.ts'
-import { newFolder } from './predict/suites.ts'
+import { suiteOfFiles, writtenFor } from './predict/suites.ts'
 
 /** The suite of these files, with the matrix of the policy as it is. */
-async function suiteOfFiles(files: Readonly<Record<string, string>>) {
-  const folder = await newFolder()
-  const paths = { policies: join(folder, 'policies'), schemas: join(folder, 'schemas') }
-  const matrix = join(folder, 'matrices')
-  for (const path of [...Object.values(paths), matrix]) await mkdir(path)
-  for (const { name, text } of Object.values(filesOf(files))) await writeFile(join(paths.policies, name), text)
-  await writeFile(join(paths.policies, 'blocked.txt'), '')
-  for (const { name, text } of SOURCES) await writeFile(join(folder, name), text)
-  const read = () => readPredictedSuite({ ...paths, matrices: [matrix] }, Date.now())
-  const suite = await read()
-  await storeNew(matrix, writeMatrix(await planMatrix(suite, columnsFor(suite), () => false), ''))
-  const whole = await read()
+async function wholeSuite(files: Readonly<Record<string, string>>) {
+  const { folder, matrix, suite } = await suiteOfFiles(files)
+  await storeNew(matrix, await writtenFor(await suite()))
+  const whole = await suite()
   await removeFolder(folder)
   return whole
 }
@@ -61,7 +44,7 @@ interface Judging {
 function holds({ told, found = new Map() }: Judging) {
   const random = fc.tuple(randomPolicyFiles, fc.array(fc.nat(100_000), { minLength: 8, maxLength: 8 }))
   return fc.asyncProperty(random, async ([files, picks]) => {
-    const suite = await suiteOfFiles(files)
+    const suite = await wholeSuite(files)
     const { met } = await statementsOf(suite)
     const mutants = makeMutants(suite, suite.evaluated.policy, { only: undefined, valuesOf: () => [] })
     const requests = requestsOf(suite)
@@ -124,7 +107,7 @@ describe('a mistake in any policy', () => {
       'ownership.yaml': 'things: { relations: { owner: ownerId } }\nusers: { relations: { owner: id } }\n',
       'views.yaml': '{}\n',
     }
-    const suite = await suiteOfFiles(files)
+    const suite = await wholeSuite(files)
     const { met } = await statementsOf(suite)
     const mutants = makeMutants(suite, suite.evaluated.policy, { only: undefined, valuesOf: () => [] })
     const other = mutants.find(({ change }) => change === 'things.relations.owner: "ownerId" -> "id"')

@@ -6,14 +6,14 @@ import { expect } from 'chai'
 import { ToolError } from '../../src/tools/load-policy.ts'
 import { statedIn } from '../../src/tools/matrix/cells/survey.ts'
 import { type Coverage, measureCoverage, partsOf, percentOf } from '../../src/tools/matrix/coverage/coverage.ts'
-import { columnsFor, everywhere, planMatrix } from '../../src/tools/matrix/init/plan-matrix.ts'
+import { everywhere, planMatrix } from '../../src/tools/matrix/init/plan-matrix.ts'
 import { storeNew, storeOver, textsIn, writeMatrix, writeMissing } from '../../src/tools/matrix/init/write-matrix.ts'
 import type { PredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
 import { runCell } from '../../src/tools/matrix/run/run-cell.ts'
 import { withoutSteps, withRules } from '../policy-text.ts'
 import { soak } from '../runs.ts'
 import { startMatrixServer } from './matrix-server.ts'
-import { newFolder, ROOT, suiteOf, suiteOfText, suiteWith } from './predict/suites.ts'
+import { newFolder, ROOT, suiteOf, suiteOfText, suiteWith, writtenFor } from './predict/suites.ts'
 
 const SHIPPED_RULES = readFileSync(join(ROOT, 'policies/policy.csv'), 'utf8')
 const MANIFOLD = {
@@ -51,7 +51,7 @@ async function roundTrip(
 ) {
   const suite = narrow(whole)
   const folder = await newFolder()
-  await storeNew(folder, await written(suite))
+  await storeNew(folder, await writtenFor(suite))
   const again = await suiteWith(files, folder)
   const server = await startMatrixServer(again.expectations, {
     files: Object.fromEntries(Object.entries(files).map(([name, text]) => [`policies/${name}`, text])),
@@ -72,10 +72,6 @@ async function roundTrip(
 function percentages(coverage: Coverage) {
   const unseen = partsOf(coverage).filter(({ covered }) => !covered)
   return { cells: percentOf(coverage.cells), unseen: unseen.map(({ text }) => text) }
-}
-
-async function written(suite: PredictedSuite) {
-  return writeMatrix(await planMatrix(suite, columnsFor(suite), () => false), '')
 }
 
 /** In soak all routes, else those of this resource and of one that the server itself serves. */
@@ -115,18 +111,18 @@ describe('sallyport matrix init', () => {
   })
 
   it('writes the same bytes again', async () => {
-    expect(await written(await suiteOf())).to.deep.equal(await written(await suiteOf()))
+    expect(await writtenFor(await suiteOf())).to.deep.equal(await writtenFor(await suiteOf()))
   })
 
   it('says views and whose objects a list holds, where they fit exactly', async () => {
-    const texts = new Map((await written(await suiteOf())).map(({ name, text }) => [name, text]))
+    const texts = new Map((await writtenFor(await suiteOf())).map(({ name, text }) => [name, text]))
     expect(texts.get('orders.csv')).to.match(/^GET\|HEAD,\/api\/orders,none,,,401,200 \[own\],200 \[all\],/m)
     expect(texts.get('users.csv')).to.match(/^GET\|HEAD,\/profile\/\{id\},other,,200 public,/m)
     expect(texts.get('users.csv')).to.match(/^GET\|HEAD,\/api\/users,none,,401,403,200 contact,200 \[all\],/m)
   })
 
   it('says what a write must leave: new objects in each state, and transitions that a term decides', async () => {
-    const orders = (await written(await suiteOf())).find(({ name }) => name === 'orders.csv')?.text
+    const orders = (await writtenFor(await suiteOf())).find(({ name }) => name === 'orders.csv')?.text
     const rows = [
       'POST,/api/orders,none,draft+open+owner,,-,201,201,403,201,403,403,-,-',
       'POST,/api/orders,none,open+owner+placed,,-,403,403,403,201,403,403,-,-',
@@ -138,13 +134,13 @@ describe('sallyport matrix init', () => {
     ]
     expect(orders?.split('\n')).to.include.members(rows)
     // A redirect is answered before what it would leave counts.
-    const notes = (await written(await suiteOf())).find(({ name }) => name === 'notes.csv')?.text
+    const notes = (await writtenFor(await suiteOf())).find(({ name }) => name === 'notes.csv')?.text
     expect(notes?.match(/^POST,\/notes,.*$/gm)).to.have.length(1)
   })
 
   it('takes the columns of the matrices that are there', async () => {
     const suite = await suiteOf(join(ROOT, 'test/matrix'))
-    const [head] = ((await written(suite))[0]?.text ?? '').split('\n')
+    const [head] = ((await writtenFor(suite))[0]?.text ?? '').split('\n')
     expect(head).to.equal(
       'method,path,object,anonymous,member,support,auditor,admin,pdp-client,auditor+member,auditor+support,admin+auditor,everyone',
     )
@@ -188,7 +184,7 @@ describe('sallyport matrix init', () => {
   it('overwrites nothing unasked, and then writes nothing', async () => {
     const folder = await newFolder()
     await writeFile(join(folder, 'notes.csv'), 'mine')
-    const files = await written(await suiteOf())
+    const files = await writtenFor(await suiteOf())
     const refused = await storeNew(folder, files).catch((error: unknown) => error)
     expect(refused).to.be.instanceOf(ToolError)
     expect((refused as Error).message).to.match(/notes\.csv` would be overwritten: write to another folder with --out/)

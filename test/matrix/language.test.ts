@@ -1,21 +1,16 @@
-/** Matrix tools know members, parents, transitions and conditions: rows, predictions and mistakes. */
-import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import { stringify } from 'yaml'
 import { measureCoverage, percentOf } from '../../src/tools/matrix/coverage/coverage.ts'
-import { columnsFor, planMatrix } from '../../src/tools/matrix/init/plan-matrix.ts'
-import { storeNew, writeMatrix } from '../../src/tools/matrix/init/write-matrix.ts'
+import { storeNew } from '../../src/tools/matrix/init/write-matrix.ts'
 import { MUTATE_FORMATS } from '../../src/tools/matrix/mutate/formats.ts'
 import { mutate, scoreOf } from '../../src/tools/matrix/mutate/judge-mutant.ts'
 import { OPERATORS } from '../../src/tools/matrix/mutate/operators.ts'
-import { type PredictedSuite, readPredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
+import type { PredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
 import { parseMatrix } from '../../src/tools/matrix/read/matrix-file.ts'
 import { rulesOfRun, trialFacts } from '../../src/tools/matrix/target/request-facts.ts'
 import { removeFolder } from '../ends-with-tests.ts'
-import { filesOf } from '../policy/render.ts'
-import { closureOf, SOURCES } from './predict/kinds.ts'
-import { newFolder } from './predict/suites.ts'
+import { closureOf } from './predict/kinds.ts'
+import { suiteOfFiles, writtenFor } from './predict/suites.ts'
 
 const RELATIONS = { ...closureOf('things', ['owner', 'draft', 'shipped', 'inBox', 'led']), users: { owner: 'id' } }
 
@@ -33,30 +28,13 @@ p, everyone, things, delete, !office, *, deny
 `,
 }
 
-/** The suite of these files, with its own matrices or with these. */
 function ownershipText(byResource: Readonly<Record<string, object>>): string {
   const declared = Object.entries(byResource).filter(([, relations]) => Object.keys(relations).length > 0)
   return stringify(Object.fromEntries(declared.map(([name, relations]) => [name, { relations }])))
 }
 
-async function suiteOfFiles(files: Readonly<Record<string, string>>, matrices: Readonly<Record<string, string>> = {}) {
-  const folder = await newFolder()
-  const paths = { policies: join(folder, 'policies'), schemas: join(folder, 'schemas') }
-  const matrix = join(folder, 'matrices')
-  for (const path of [...Object.values(paths), matrix]) await mkdir(path)
-  for (const { name, text } of Object.values(filesOf(files))) await writeFile(join(paths.policies, name), text)
-  await writeFile(join(paths.policies, 'blocked.txt'), '')
-  for (const { name, text } of SOURCES) await writeFile(join(folder, name), text)
-  for (const [name, text] of Object.entries(matrices)) await writeFile(join(matrix, name), text)
-  return { folder, matrix, suite: () => readPredictedSuite({ ...paths, matrices: [matrix] }, Date.now()) }
-}
-
-async function written(suite: PredictedSuite) {
-  return writeMatrix(await planMatrix(suite, columnsFor(suite), () => false), '')
-}
-
 /** The answers in the matrix of things, by row and column. */
-function answersIn(texts: Awaited<ReturnType<typeof written>>): ReadonlyMap<string, string> {
+function answersIn(texts: Awaited<ReturnType<typeof writtenFor>>): ReadonlyMap<string, string> {
   const text = texts.find(({ name }) => name === 'things.csv')?.text ?? ''
   const [head = [], ...rows] = text.split('\n').map((line) => line.split(','))
   const at = (row: readonly string[], name: string) => row[head.indexOf(name)] ?? ''
@@ -85,13 +63,13 @@ describe('the matrix of a policy with members, transitions and conditions', () =
   after(() => removeFolder(folder))
 
   it('has a row for each way to be a member, and each set of conditions', async () => {
-    const answers = answersIn(await written(await suite()))
+    const answers = answersIn(await writtenFor(await suite()))
     expect(answers.get('GET|HEAD inBox - - clerk')).to.equal('200')
     expect(answers.get('GET|HEAD other - - clerk')).to.equal('403')
   })
 
   it('asks for a new sign-in where it would help, and knows the address', async () => {
-    const answers = answersIn(await written(await suite()))
+    const answers = answersIn(await writtenFor(await suite()))
     expect(answers.get('DELETE led fresh+office - clerk')).to.equal('204')
     expect(answers.get('DELETE led office - clerk')).to.equal('401')
     expect(answers.get('DELETE led fresh - clerk')).to.equal('403')
@@ -111,7 +89,7 @@ describe('the matrix of a policy with members, transitions and conditions', () =
   })
 
   it('is complete, and no mistake that changes a decision counts as none', async () => {
-    await storeNew(matrix, await written(await suite()))
+    await storeNew(matrix, await writtenFor(await suite()))
     const whole = await suite()
     const { cells, unasked } = await measureCoverage(whole)
     expect(percentOf(cells)).to.equal(100)

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { surveyCells } from '../../src/tools/matrix/cells/survey.ts'
 import { columnsFor, planMatrix } from '../../src/tools/matrix/init/plan-matrix.ts'
-import { writeMatrix } from '../../src/tools/matrix/init/write-matrix.ts'
 import { readPredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
 import { parseMatrix } from '../../src/tools/matrix/read/matrix-file.ts'
 import { runCell } from '../../src/tools/matrix/run/run-cell.ts'
 import { type MatrixServer, startMatrixServer } from './matrix-server.ts'
+import { writtenFor } from './predict/suites.ts'
 
 function schemaOf(name: string, properties: object): string {
   const times = { type: 'string', format: 'date-time', readOnly: true }
@@ -223,8 +223,7 @@ describe('a matrix of odd resources', () => {
 
   async function written(file: string): Promise<string | undefined> {
     const suite = await readPredictedSuite(foldersOf(server), Date.now())
-    const plan = await planMatrix(suite, columnsFor(suite), () => false)
-    return writeMatrix(plan, '').find(({ name }) => name === file)?.text
+    return (await writtenFor(suite)).find(({ name }) => name === file)?.text
   }
 
   async function tried(row: string): Promise<readonly (string | undefined)[]> {

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { statedIn } from '../../src/tools/matrix/cells/survey.ts'
 import { columnsFor, type PlannedRow, planMatrix } from '../../src/tools/matrix/init/plan-matrix.ts'
-import { storeOver, writeMatrix } from '../../src/tools/matrix/init/write-matrix.ts'
+import { storeOver } from '../../src/tools/matrix/init/write-matrix.ts'
 import { readPredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
 import { parseMatrix } from '../../src/tools/matrix/read/matrix-file.ts'
 import { titleOf } from '../../src/tools/matrix/read/words.ts'
 import { runCell } from '../../src/tools/matrix/run/run-cell.ts'
 import { type MatrixServer, startMatrixServer } from './matrix-server.ts'
-import { newFolder } from './predict/suites.ts'
+import { newFolder, writtenFor } from './predict/suites.ts'
 
 const times = { type: 'string', format: 'date-time', readOnly: true }
 const SCHEMA = JSON.stringify({
@@ -112,8 +112,7 @@ function foldersOf({ server: { folder } }: MatrixServer) {
 
 async function written(server: MatrixServer): Promise<string> {
   const suite = await readPredictedSuite(foldersOf(server), Date.now())
-  const plan = await planMatrix(suite, columnsFor(suite), () => false)
-  return writeMatrix(plan, '').find(({ name }) => name === 'papers.csv')?.text ?? ''
+  return (await writtenFor(suite)).find(({ name }) => name === 'papers.csv')?.text ?? ''
 }
 
 async function run(server: MatrixServer, text: string) {

@@ -1,14 +1,10 @@
-/** New values for unique fields: each is another one that the schema accepts, in the form of the example. */
-import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import { parseResources } from '../../src/resources/load/load-resources.ts'
 import type { Resource } from '../../src/resources/resource.ts'
 import { withUniqueValues } from '../../src/tools/matrix/fixture/samples.ts'
 import { testMatrices } from '../../src/tools/matrix/run/trials.ts'
 import { removeFolder } from '../ends-with-tests.ts'
-import { filesOf } from '../policy/render.ts'
-import { newFolder } from './predict/suites.ts'
+import { suiteOfFiles } from './predict/suites.ts'
 import { HERE } from './told.ts'
 
 /** Fields with a value that may stand in `examples`. */
@@ -53,32 +49,19 @@ describe('cells about a unique field of few values', () => {
     'yes or no': { type: 'boolean', examples: [true] },
   })) {
     it(`are as expected, although other cells have taken the values: ${kind}`, async () => {
-      const folder = await newFolder()
-      const paths = { policies: join(folder, 'policies'), schemas: join(folder, 'schemas') }
-      for (const path of Object.values(paths)) await mkdir(path)
-      const files = filesOf({
+      const files = {
         'roles.yaml': 'clerk: { description: c }\nagent: { description: a }\n',
         'policy.csv': 'p, clerk, things, create|delete, any, *, allow\np, agent, things, create|read, any, *, allow\n',
-      })
-      for (const { name, text } of Object.values(files)) await writeFile(join(paths.policies, name), text)
-      await writeFile(join(paths.policies, 'blocked.txt'), '')
-      await writeFile(
-        join(paths.schemas, 'things.json'),
-        schemaText({ slot: { ...schema, 'x-unique': true } }, ['slot']),
-      )
-      const matrix = join(folder, 'things.csv')
-      await writeFile(
-        matrix,
-        `method,path,object,clerk,agent,everyone
+      }
+      const cells = `method,path,object,clerk,agent,everyone
 POST,/things,none,201,201,403
 GET,/things/{id},other,403,200,403
 DELETE,/things/{id},other,204,403,403
-`,
-      )
-      const { results } = await testMatrices([matrix], {
-        ...HERE,
-        ...paths,
-      })
+`
+      const text = schemaText({ slot: { ...schema, 'x-unique': true } }, ['slot'])
+      const things = [{ name: 'schemas/things.json', text }]
+      const { folder, paths, matrix } = await suiteOfFiles(files, { 'things.csv': cells }, things)
+      const { results } = await testMatrices([matrix], { ...HERE, ...paths })
       expect(results.flatMap(({ title, why }) => (why === undefined ? [] : [`${title}: ${why}`]))).to.deep.equal([])
       expect(results).to.have.length(9)
       await removeFolder(folder)

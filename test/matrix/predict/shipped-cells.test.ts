@@ -9,21 +9,22 @@ import { rowsOf } from '../../../src/tools/matrix/cells/rows.ts'
 import type { Cell, FixtureRequest } from '../../../src/tools/matrix/predict/cell-fixture.ts'
 import type { Answer } from '../../../src/tools/matrix/predict/predict.ts'
 import { predictCell } from '../../../src/tools/matrix/predict/predict-cell.ts'
+import type { PredictedSuite } from '../../../src/tools/matrix/predict/suite.ts'
 import type { MatrixColumn } from '../../../src/tools/matrix/read/expectation.ts'
 import { inTurn, soak } from '../../runs.ts'
 import { startTestServer, type TestServer } from '../../server.ts'
-import { shipped } from './shipped.ts'
+import { suiteOf } from './suites.ts'
 
 describe('the predictor, of the shipped policy', () => {
   let server: TestServer
-  let known: Awaited<ReturnType<typeof shipped>>
+  let known: PredictedSuite
 
   before(async () => {
     server = await startTestServer()
     // Some of its questions are about the matrices of the folder that it was started in.
     await mkdir(join(server.folder, 'test/matrix'), { recursive: true })
     await writeFile(join(server.folder, 'test/matrix/notes.csv'), 'method,path,object,member\nGET,/livez,none,200\n')
-    known = await shipped()
+    known = await suiteOf()
   })
   after(() => server.stop())
 

@@ -1,9 +1,13 @@
 /** Suites for tests: the shipped policy with its matrices, or with others. */
-import { cp, mkdtemp, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { columnsFor, planMatrix } from '../../../src/tools/matrix/init/plan-matrix.ts'
+import { writeMatrix } from '../../../src/tools/matrix/init/write-matrix.ts'
 import { type PredictedSuite, readPredictedSuite } from '../../../src/tools/matrix/predict/suite.ts'
 import { removeWithTests } from '../../ends-with-tests.ts'
+import { filesOf } from '../../policy/render.ts'
+import { SOURCES } from './kinds.ts'
 
 export const ROOT = new URL('../../../', import.meta.url).pathname
 const SHIPPED = { policies: join(ROOT, 'policies'), schemas: join(ROOT, 'schemas') }
@@ -34,6 +38,26 @@ export async function suiteWith(
   await cp(SHIPPED.policies, policies, { recursive: true })
   for (const [name, text] of Object.entries(files)) await writeFile(join(policies, name), text)
   return readPredictedSuite({ ...SHIPPED, policies, matrices }, Date.now())
+}
+
+type Texts = Readonly<Record<string, string>>
+
+/** A policy of these files about the resources of `sources`, in a folder of its own, with matrices beside it. */
+export async function suiteOfFiles(files: Texts, matrices: Texts = {}, sources = SOURCES) {
+  const folder = await newFolder()
+  const paths = { policies: join(folder, 'policies'), schemas: join(folder, 'schemas') }
+  const matrix = join(folder, 'matrices')
+  for (const path of [...Object.values(paths), matrix]) await mkdir(path)
+  for (const { name, text } of Object.values(filesOf(files))) await writeFile(join(paths.policies, name), text)
+  await writeFile(join(paths.policies, 'blocked.txt'), '')
+  for (const { name, text } of sources) await writeFile(join(folder, name), text)
+  for (const [name, text] of Object.entries(matrices)) await writeFile(join(matrix, name), text)
+  return { folder, paths, matrix, suite: () => readPredictedSuite({ ...paths, matrices: [matrix] }, Date.now()) }
+}
+
+/** The whole matrix of a policy as it is. */
+export async function writtenFor(suite: PredictedSuite) {
+  return writeMatrix(await planMatrix(suite, columnsFor(suite), () => false), '')
 }
 
 export async function newFolder(): Promise<string> {
