@@ -15,11 +15,12 @@ import { isAllowed } from '../fixture/field-choice.ts'
 import { type Attributes, leavesIn, type PlacedObject } from '../fixture/wanted-object.ts'
 import type { Suite } from '../predict/suite.ts'
 import { callerIn, type KnownColumn, type MatrixColumn, type ObjectState, stateOf } from '../read/expectation.ts'
-import type { BoundExpectation } from '../run/bind.ts'
+import type { BoundExpectation, CellOnTarget } from '../run/bind.ts'
 import { type CellSetup, setUpCell } from '../run/set-up.ts'
+import type { NamedCaller } from '../run/set-up-caller.ts'
 import { makeCaller } from '../run/set-up-caller.ts'
 import type { HttpRequest } from '../target/http.ts'
-import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
+import { CannotSetUp } from '../target/test-target.ts'
 import { type Attack, isAnonymous, rowFor } from './plan-attacks.ts'
 import { type Predicted, type Way, waysTo, wayToCreate } from './ways.ts'
 
@@ -35,6 +36,7 @@ export interface Ready {
   readonly victims: readonly Representation[]
 }
 
+/** With the target on which the attack's conditions hold. */
 export interface Range extends AttackSetting {
   readonly predicted: Predicted
 }
@@ -58,11 +60,10 @@ export async function aim(range: Range, attack: Attack): Promise<Ready> {
 /** Where the query names an owner, the list of all that the victim relates to; otherwise the victim's object. */
 async function victimOf(range: Range, { vector, routeMethod, home, victim: column, way }: Attack): Promise<VictimSide> {
   const isOwned = vector === 'owner in query'
-  const asks = { list: { kind: 'all' } } as const
-  const setup = await setUpVictim(
-    range,
-    isOwned ? { routeMethod, column, way, asks } : { routeMethod: home, column, way },
-  )
+  const part: AimedPart = isOwned
+    ? { routeMethod, column, way, list: { kind: 'all' } }
+    : { routeMethod: home, column, way }
+  const setup = await setUpVictim(range, part)
   const theirs = setup.placed.filter(({ relations }) => !isOwned || relations.has('owner'))
   return { setup, victims: theirs.map(({ object }) => object) }
 }
@@ -112,7 +113,7 @@ async function ownPart({ predicted }: Range, { routeMethod, attacker: column, wa
   if (isAnonymous(column)) return { routeMethod, column, way }
   if (routeMethod.endpoint.operation === 'create') {
     const created = await wayToCreate(predicted, routeMethod, column)
-    return { routeMethod, column, way, ...(created ? { asks: { becomes: created.relations } } : {}) }
+    return { routeMethod, column, way, ...(created && { becomes: created.relations }) }
   }
   if (routeMethod.route.kind === 'collection') return { routeMethod, column, way }
   const own = (await waysTo(predicted, routeMethod, column)).find(({ isAllowed }) => isAllowed)
@@ -171,20 +172,16 @@ function requestOf(
   return { method: routeMethod.method, url: target.url + path, body, token }
 }
 
-interface AttackSetting {
-  readonly suite: Suite
-  /** On which the attack's conditions hold. */
-  readonly target: TestTarget
-}
-
-type AimedMethod = Attack['routeMethod']
+type AttackSetting = Omit<CellOnTarget, 'bound'>
 
 interface AimedPart {
-  readonly routeMethod: AimedMethod
+  readonly routeMethod: Attack['routeMethod']
   readonly column: MatrixColumn
   readonly way: Way
-  /** For a list of the caller's own objects, or the relations of a new object. */
-  readonly asks?: { readonly list: { readonly kind: 'all' } } | { readonly becomes: readonly string[] }
+  /** For a list of the caller's own objects. */
+  readonly list?: { readonly kind: 'all' }
+  /** The relations of a new object. */
+  readonly becomes?: readonly string[]
 }
 
 /** With attributes that no other attack has, where the schemas allow new values. */
@@ -199,10 +196,7 @@ function setUpAttacker(setting: AttackSetting, attack: Attack, part: AimedPart, 
   return setUpCell({ ...setting, bound: boundOf(part) }, valuesFor(setting.suite, attack, names, victim))
 }
 
-interface Actor {
-  readonly id: string
-  readonly token: string
-  readonly attributes: Attributes
+interface Actor extends NamedCaller {
   /** Their users record, if they have one. */
   readonly known: readonly PlacedObject[]
 }
@@ -216,7 +210,7 @@ async function makeAttacker(setting: AttackSetting, attack: Attack, victim: Cell
   const bound = boundOf({ routeMethod: attack.home, column: attack.attacker, way: { relations: [], isAllowed: false } })
   const { caller, known } = await makeCaller({ suite, target, bound }, { attributes, ways: [], own: undefined })
   if (!caller) throw new CannotSetUp('the attacker has no credentials')
-  return { id: caller.id, token: caller.token, attributes: caller.attributes, known }
+  return { ...caller, known }
 }
 
 function callerOf({ attacker }: Attack, id: string) {
@@ -261,13 +255,11 @@ function fitsFields({ policy, resources }: Suite, attribute: string, value: stri
 }
 
 /** The cell that describes the setup. */
-function boundOf({ routeMethod, column, way, asks }: AimedPart): BoundExpectation {
+function boundOf({ routeMethod, column, way, list, becomes }: AimedPart): BoundExpectation {
   const { route, resource, endpoint, method } = routeMethod
   const object: ObjectState = route.kind === 'collection' ? { kind: 'none' } : stateOf(way.relations)
   const place = { file: '', line: 1, column: 1 }
-  const list = asks && 'list' in asks ? asks : {}
-  const becomes = asks && 'becomes' in asks ? asks : {}
-  const expected = { status: 200, ...list }
-  const expectation = { place, method, path: route.path, object, column, ...becomes, expected }
+  const expected = { status: 200, ...(list && { list }) }
+  const expectation = { place, method, path: route.path, object, column, ...(becomes && { becomes }), expected }
   return { expectation, route, resource, endpoint, body: way.body }
 }

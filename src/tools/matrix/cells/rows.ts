@@ -211,17 +211,12 @@ function writesByTerm(policy: Policy, routeMethod: RouteMethod, files: Sampled):
   const key = `${routeMethod.route.path} ${routeMethod.endpoint.operation}`
   const known = found.getOrInsertComputed(policy, () => new Map<string, readonly Situation[]>())
   return known.getOrInsertComputed(key, () =>
-    policiesWithLess(policy, routeMethod).flatMap((less) => [...writesOf([policy, less], routeMethod, files).take(1)]),
+    policiesWithLess(policy, routeMethod).flatMap((less) => {
+      const pair = [policy, less] as const
+      const situations = tellingWrites(pair, routeMethod).flatMap((one) => situationOf(pair, routeMethod, files, one))
+      return [...situations.take(1)]
+    }),
   )
-}
-
-function writesOf(
-  pair: readonly [Policy, Policy],
-  routeMethod: RouteMethod,
-  known: Sampled,
-): IteratorObject<Situation, undefined> {
-  const writes = tellingWrites(pair, routeMethod)
-  return writes.flatMap((write) => situationOf(pair, routeMethod, known, write))
 }
 
 /** The write, with all relations that then hold; empty if there can be no such object. */

@@ -22,11 +22,6 @@ export interface Write {
   readonly when: readonly string[]
 }
 
-/** Whether right sides of rules tell the results of this write apart. */
-function statesResults(policies: readonly Policy[], routeMethod: RouteMethod): boolean {
-  return policies.flatMap((policy) => rulesAbout(policy, routeMethod)).some(({ after }) => after)
-}
-
 /**
  * For each rule with a right side: the policy without it, and with one term less. Whoever notices all of them has seen
  * each term hold and not hold.
@@ -54,7 +49,8 @@ function rulesAbout({ rules }: Policy, { resource, action }: RouteMethod): reado
 
 /** The fewest conditions and relations first. */
 export function* tellingWrites(pair: readonly [Policy, Policy], routeMethod: RouteMethod): Generator<Write, undefined> {
-  if (!statesResults(pair, routeMethod)) return undefined
+  const rules = pair.flatMap((one) => rulesAbout(one, routeMethod))
+  if (!rules.some(({ after }) => after)) return undefined
   const [policy] = pair
   const { resource, action } = routeMethod
   const named = namedRelations({ ...policy, rules: pair.flatMap(({ rules }) => rules) }, resource, action)

@@ -81,15 +81,9 @@ function cellAt(row: TableRow, at: number | undefined): TableCell {
 /** Spreadsheet programs write empty columns at the end. A column without a head must be empty. */
 function reportBeyond(row: TableRow, { headed }: Head, report: Reporter): void {
   const stray = row.find(({ text }, at) => text !== '' && !headed.has(at))
-  if (!stray) return
-  const message = `the cell \`${stray.text}\` is in a column without a head`
-  report({
-    ...stray.place,
-    code: 'matrix-cell',
-    severity: 'error',
-    message,
-    hint: 'name a caller in the first row, or empty the cell',
-  })
+  const wrong = (text: string) =>
+    failed(`the cell \`${text}\` is in a column without a head`, 'name a caller in the first row, or empty the cell')
+  if (stray) take(stray, 'matrix-cell', wrong, report)
 }
 
 function take<T>(
