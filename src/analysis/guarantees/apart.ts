@@ -12,12 +12,13 @@ import type { AskedRules, GuaranteedCaller } from './asked-rules.ts'
 import { type Callers, type SoughtCaller, withWriters } from './callers.ts'
 import {
   type ActClaim,
-  type ActStatement,
+  type ActPlace,
   type AskedAct,
   type Break,
   type Counting,
   situationsOf,
-  whereDone,
+  WITH_WRITERS,
+  whereIn,
 } from './claims.ts'
 
 type Two<T> = readonly [T, T]
@@ -40,36 +41,22 @@ export function* breaksOfTwo(question: ApartQuestion): Generator<Two<Break>> {
 
 // ---- Who ------------------------------------------------------------------------------------------------------------
 
-/** Whatever may be written by everybody together may be written with the act. */
-const WITH_WRITERS: Counting = { act: 'caller', written: 'everybody' }
 const EVERYBODY: Counting = { act: 'everybody', written: 'everybody' }
 
 /** The smallest: who must be asked about, with a role for the first act, one for the second, and what both must write. */
 function* callersOfBoth(question: ApartQuestion): Generator<GuaranteedCaller> {
   const { acts, callers } = question
   const [first, second] = acts
-  const subjects = acts.flatMap(([one]) => (one ? [one.act.subjects] : []))
-  const asked = acts.flat().map((one) => one.asked)
-  const sought: SoughtCaller = {
-    keyOf: (caller) => callers.keyOf(caller, asked),
-    further: callers.ofRules(asked, subjects),
-    join: callers.counting(),
+  const sought = callers.seeking(acts.flat(), {
     isFound: (caller) => claimsOfBoth(question, caller).next().done !== true,
     couldBe: (caller) => meet(caller, WITH_WRITERS, WITH_WRITERS),
-    writesMore: (caller, more) =>
-      acts.flat().some(({ lasting, statements }) =>
-        statements.some(({ operation }) => {
-          const before = lasting.writable(caller, operation)
-          return lasting.space.regions.minus(lasting.writable(more, operation), before) !== NOWHERE
-        }),
-      ),
-  }
+  })
   const meet = (caller: GuaranteedCaller, ...[one, other]: Two<Counting>) =>
     whereIn(first, caller, one).some((a) =>
       whereIn(second, caller, other).some((b) => common(a, b, question.kept) !== NOWHERE),
     )
   const seen = new Set<string>()
-  for (const start of callers.required(subjects)) {
+  for (const start of callers.required(acts.flatMap(([one]) => (one ? [one.act.subjects] : [])))) {
     for (const one of withAllowed(start, first, sought)) {
       if (!meet(one, WITH_WRITERS, EVERYBODY)) continue
       for (const both of withAllowed(one, second, sought)) yield* withWriters(both, sought, seen)
@@ -91,23 +78,6 @@ function* withAllowed(
       statement.asked.space.regions.minus(region, before.get(statement) ?? NOWHERE) !== NOWHERE
     if (more && whereIn(acts, more, WITH_WRITERS).some(isMore)) yield more
   }
-}
-
-/** Where an act can be done. */
-interface ActPlace {
-  readonly statement: ActStatement
-  readonly region: Region
-}
-
-/** At any time. */
-function whereIn(acts: readonly AskedAct[], caller: GuaranteedCaller, counting: Counting): readonly ActPlace[] {
-  return acts.flatMap(({ statements, lasting }) =>
-    statements.flatMap((statement) => {
-      if (statement.kind !== caller.kind) return []
-      const region = whereDone({ ...statement, asked: lasting }, caller, counting)
-      return region === NOWHERE ? [] : [{ statement, region }]
-    }),
-  )
 }
 
 // ---- Where ----------------------------------------------------------------------------------------------------------

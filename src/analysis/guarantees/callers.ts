@@ -6,7 +6,9 @@ import { choices as choicesOf } from '../../base/subsets.ts'
 import { columnOfRoles } from '../../decide/callers-and-routes.ts'
 import type { GuaranteedSubjects, Policy } from '../../decide/policy.ts'
 import { hadOf, type RolesApart, roleGuaranteesOf, rolesLost } from '../../decide/role-guarantees.ts'
+import { NOWHERE } from '../regions.ts'
 import { type AskedRules, type GuaranteedCaller, sizeOf } from './asked-rules.ts'
+import type { AskedAct } from './claims.ts'
 
 const ANONYMOUS: GuaranteedCaller = { kind: 'anonymous', roles: [], subjects: new Set(['everyone', 'anonymous']) }
 
@@ -25,10 +27,10 @@ export class Callers {
 
   /** Those who must have certain roles, with nothing else and with each role or user that rules name. */
   alone(subjects: GuaranteedSubjects, asked: AskedRules): readonly GuaranteedCaller[] {
-    const further = this.ofRules([asked], [subjects])
+    const further = this.#ofRules([asked], [subjects])
     const all = this.required([subjects]).flatMap((one) => [
       one,
-      ...further.flatMap((more) => this.joined(one, more) ?? []),
+      ...further.flatMap((more) => this.#joined(one, more) ?? []),
     ])
     return this.#distinct(all, [asked])
   }
@@ -48,7 +50,7 @@ export class Callers {
   }
 
   /** Each role and each user that rules are about, but those left out; those with the same rules once. */
-  ofRules(asked: readonly AskedRules[], subjects: readonly GuaranteedSubjects[]): readonly GuaranteedCaller[] {
+  #ofRules(asked: readonly AskedRules[], subjects: readonly GuaranteedSubjects[]): readonly GuaranteedCaller[] {
     const named = asked.reduce((names, one) => names.union(one.named), new Set<string>())
     const roles = [...this.#policy.roles.keys()].filter((role) => !this.#subjectsOf(role).isDisjointFrom(named))
     const users = [...named].filter((name) => name.startsWith('user:'))
@@ -63,28 +65,41 @@ export class Callers {
   #distinct(callers: readonly GuaranteedCaller[], asked: readonly AskedRules[]): readonly GuaranteedCaller[] {
     const found = new Map<string, GuaranteedCaller>()
     for (const one of callers.toSorted((a, b) => sizeOf(a) - sizeOf(b))) {
-      found.getOrInsertComputed(this.keyOf(one, asked), () => one)
+      found.getOrInsertComputed(this.#keyOf(one, asked), () => one)
     }
     return [...found.values()]
   }
 
   /** The rules, and the roles that keep others away: both decide what further roles give. */
-  keyOf(caller: GuaranteedCaller, asked: readonly AskedRules[]): string {
+  #keyOf(caller: GuaranteedCaller, asked: readonly AskedRules[]): string {
     const apart = this.#apart.map((one) => [...hadOf(one, caller.roles)].join())
     return [caller.kind, ...asked.map((one) => one.profileOf(caller)), ...apart].join(' ')
   }
 
+  /** One search for a caller who does these acts. */
+  seeking(acts: readonly AskedAct[], found: Pick<SoughtCaller, 'isFound' | 'couldBe'>): SoughtCaller {
+    const asked = acts.map((one) => one.asked)
+    const subjects = acts.map(({ act }) => act.subjects)
+    return {
+      ...found,
+      further: this.#ofRules(asked, subjects),
+      keyOf: (caller) => this.#keyOf(caller, asked),
+      join: this.#counting(),
+      writesMore: (caller, more) => acts.some((one) => writesMore(one, caller, more)),
+    }
+  }
+
   /** `joined`, as often as one search may ask. Throws TooManyCallers. */
-  counting(): SoughtCaller['join'] {
+  #counting(): SoughtCaller['join'] {
     let count = 0
     return (one, other) => {
       if (count++ === MOST_JOINED) throw new TooManyCallers()
-      return this.joined(one, other)
+      return this.#joined(one, other)
     }
   }
 
   /** Undefined where nobody is both. */
-  joined(one: GuaranteedCaller, other: GuaranteedCaller): GuaranteedCaller | undefined {
+  #joined(one: GuaranteedCaller, other: GuaranteedCaller): GuaranteedCaller | undefined {
     if (one.kind === 'anonymous' || other.kind === 'anonymous') return undefined
     if (one.user !== undefined && other.user !== undefined) return undefined
     const all = new Set([...one.roles, ...other.roles])
@@ -125,6 +140,13 @@ export interface SoughtCaller {
   couldBe(caller: GuaranteedCaller): boolean
   /** Whether `more` may write something that `caller` may not. */
   writesMore(caller: GuaranteedCaller, more: GuaranteedCaller): boolean
+}
+
+function writesMore({ lasting, statements }: AskedAct, caller: GuaranteedCaller, more: GuaranteedCaller): boolean {
+  return statements.some(({ operation }) => {
+    const before = lasting.writable(caller, operation)
+    return lasting.space.regions.minus(lasting.writable(more, operation), before) !== NOWHERE
+  })
 }
 
 /** This caller, or the smallest with further roles that let it write what must be written. Throws TooManyCallers. */

@@ -116,14 +116,34 @@ function regionOfTerms({ terms, kind }: ClaimedAct, { space, action }: AskedRule
   return space.extentsOf(action)({ ...allow, ...terms })?.region ?? NOWHERE
 }
 
+/** Where an act can be done. */
+export interface ActPlace {
+  readonly statement: ActStatement
+  readonly region: Region
+}
+
+/** At any time. */
+export function whereIn(acts: readonly AskedAct[], caller: GuaranteedCaller, counting: Counting): readonly ActPlace[] {
+  return acts.flatMap(({ statements, lasting }) =>
+    statements.flatMap((statement) => {
+      if (statement.kind !== caller.kind) return []
+      const region = whereDone({ ...statement, asked: lasting }, caller, counting)
+      return region === NOWHERE ? [] : [{ statement, region }]
+    }),
+  )
+}
+
 /** Whose allows count for the act itself, and for what must be written with it. */
 export interface Counting {
   readonly act: AllowsOf
   readonly written: AllowsOf
 }
 
+/** Whatever may be written by everybody together may be written with the act. */
+export const WITH_WRITERS: Counting = { act: 'caller', written: 'everybody' }
+
 /** Where the caller can do it. */
-export function whereDone(
+function whereDone(
   { asked, where, fields, operation }: ActStatement,
   caller: GuaranteedCaller,
   counting: Counting = { act: 'caller', written: 'caller' },

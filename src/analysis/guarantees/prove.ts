@@ -13,7 +13,7 @@ import { NOWHERE, TooManyRegions } from '../regions.ts'
 import { decisionsOf, ResourceSpace } from '../space.ts'
 import { breaksOfTwo, type KeptFacts, keptFacts } from './apart.ts'
 import { AskedRules, type GuaranteedCaller } from './asked-rules.ts'
-import { Callers, type SoughtCaller, TooManyCallers, withWriters } from './callers.ts'
+import { Callers, TooManyCallers, withWriters } from './callers.ts'
 import {
   type ActClaim,
   type AskedAct,
@@ -22,7 +22,8 @@ import {
   type ClaimedAct,
   claimOf,
   statementsOn,
-  whereDone,
+  WITH_WRITERS,
+  whereIn,
 } from './claims.ts'
 
 export type GuaranteeAnswer =
@@ -151,35 +152,16 @@ export class Prover {
 
   #claimsAbout(one: AskedAct): readonly ActClaim[] {
     const { act, asked } = one
-    const sought = this.#soughtFor(one)
+    const sought = this.#callers.seeking([one], {
+      isFound: (caller) => this.#claimsOf(one, caller).some(({ broken }) => broken !== NOWHERE),
+      couldBe: (caller) => whereIn([one], caller, WITH_WRITERS).length > 0,
+    })
     const seen = new Set<string>()
     return this.#callers.alone(act.subjects, asked).flatMap((caller) => {
       const claims = this.#claimsOf(one, caller)
       if (act.kind === 'always' || claims.some(({ broken }) => broken !== NOWHERE)) return claims
       return [...claims, ...[...withWriters(caller, sought, seen)].flatMap((more) => this.#claimsOf(one, more))]
     })
-  }
-
-  #soughtFor(one: AskedAct): SoughtCaller {
-    const { act, asked, lasting, statements } = one
-    const ofCaller = ({ kind }: GuaranteedCaller) =>
-      statements.filter((statement) => statement.kind === kind).map((statement) => ({ ...statement, asked: lasting }))
-    return {
-      keyOf: (caller) => this.#callers.keyOf(caller, [asked]),
-      further: this.#callers.ofRules([asked], [act.subjects]),
-      join: this.#callers.counting(),
-      isFound: (caller) => this.#claimsOf(one, caller).some(({ broken }) => broken !== NOWHERE),
-      couldBe: (caller) =>
-        ofCaller(caller).some(
-          (statement) => whereDone(statement, caller, { act: 'caller', written: 'everybody' }) !== NOWHERE,
-        ),
-      writesMore: (caller, more) =>
-        ofCaller(caller).some(({ operation }) => {
-          const { regions } = lasting.space
-          const before = lasting.writable(caller, operation)
-          return regions.minus(lasting.writable(more, operation), before) !== NOWHERE
-        }),
-    }
   }
 
   /** Now, and after each end of the caller's rules that could break the guarantee. */
