@@ -45,7 +45,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   cli: 5230,
   tools: 31850,
   server: 15300,
-  analysis: 5090,
+  analysis: 5050,
   config: 920,
   identity: 2800,
   migrations: 850,

@@ -3,7 +3,7 @@
  * grants for other fields or for other results. Of all else, only rules about other actions decide.
  */
 import { commandByAction } from '../decide/callers-and-routes.ts'
-import { kindOf, valuesWhoeverAsks } from '../decide/relations/all-kinds.ts'
+import { comparedFields, valuesWhoeverAsks } from '../decide/relations/all-kinds.ts'
 import { acceptsField, type Relation } from '../decide/relations/relation-kind.ts'
 import type { Command } from '../resources/resource.ts'
 import { type ComparedSpace, sidesOf, type Topic } from './compared-space.ts'
@@ -69,7 +69,7 @@ function leafAfter(
 ): Region {
   const isKept = (name: string) =>
     !Object.hasOwn(set, name) && name !== 'updatedAt' && fields.get(name)?.default === undefined
-  if (kindOf(leaf).fields(leaf).every(isKept)) return regions.not(regions.differ(stored, proposed))
+  if (comparedFields(leaf).every(isKept)) return regions.same(stored, proposed)
   const accepted = valuesWhoeverAsks(leaf)
   const step = accepted && set[accepted.field]
   if (!accepted || !step || !('value' in step)) return EVERYWHERE

@@ -86,6 +86,11 @@ export class Regions {
     return this.either(this.minus(one, other), this.minus(other, one))
   }
 
+  /** Where both are, or neither is. */
+  same(one: Region, other: Region): Region {
+    return this.not(this.differ(one, other))
+  }
+
   all(regions: readonly Region[]): Region {
     return regions.reduce((region, one) => this.both(region, one), EVERYWHERE)
   }

@@ -5,7 +5,7 @@
  */
 import { changesStored, operationsOf } from '../decide/callers-and-routes.ts'
 import type { Policy, Rule, Term } from '../decide/policy.ts'
-import { kindOf, leavesOf, needsCaller } from '../decide/relations/all-kinds.ts'
+import { comparedFields, kindOf, leavesOf, needsCaller } from '../decide/relations/all-kinds.ts'
 import type { Relation } from '../decide/relations/relation-kind.ts'
 import { conditionNeedsCaller } from '../decide/request-conditions/all-conditions.ts'
 import { decidedFields, namesIn, relationColumnText } from '../decide/rules/terms.ts'
@@ -59,41 +59,38 @@ export class RuleSpace {
    */
   matches(rule: Rule, momentsOf: (name: string) => Moments | undefined, changes: boolean): Region {
     const { before, after = [], effect } = rule
-    const { both, either } = this.#operations
+    const { regions, first, second } = this
     if ([...before, ...after].some(({ name }) => !momentsOf(name))) return NOWHERE
     const fits = (terms: readonly Term[], moment: (term: Term) => Moment): Region =>
-      this.regions.all(
+      regions.all(
         terms.map((term) => {
           const where = momentsOf(term.name)?.[moment(term)] ?? NOWHERE
-          return term.negated ? this.regions.not(where) : where
+          return term.negated ? regions.not(where) : where
         }),
       )
     const stored = fits(before, () => 'stored')
     const onObject = effect === 'deny' && rule.after ? NOWHERE : stored
-    if (!changes) return both(this.first, onObject)
+    if (!changes) return regions.both(first, onObject)
     const isOnTheRight = (name: string) => after.some((term) => term.name === name)
     const mixed = fits(before, ({ name }) => (isOnTheRight(name) ? 'stored' : 'mixed'))
-    const left = effect === 'allow' ? both(stored, mixed) : either(stored, mixed)
-    const onResult = both(
-      left,
-      fits(after, () => 'proposed'),
-    )
-    return either(both(this.first, onObject), both(this.second, onResult))
+    const left = effect === 'allow' ? regions.both(stored, mixed) : regions.either(stored, mixed)
+    const right = fits(after, () => 'proposed')
+    return regions.either(regions.both(first, onObject), regions.all([second, left, right]))
   }
 
   /** The situations that objects can be in; `leaves` are the leaves among the names, by their positions. */
   possible(leaves: ReadonlyMap<Relation, number>, resource: Resource): Region {
-    const { both, either } = this.#operations
+    const { regions } = this
     const relations = [...leaves.keys()]
     const at = (moment: Moment) => (leaf: Relation) => this.moments(leaves.get(leaf) ?? -1, leaf)[moment]
-    const [before, after] = (['stored', 'proposed'] as const).map((moment) =>
-      possibleRegion(this.regions, relations, resource, at(moment)),
-    )
+    const possibleAt = (moment: Moment) => possibleRegion(regions, relations, resource, at(moment))
     const kept = relations
       .filter((leaf) => neverChanges(leaf, resource))
-      .map((leaf) => this.same(at('stored')(leaf), at('proposed')(leaf)))
-    const onResult = this.regions.all([before ?? EVERYWHERE, after ?? EVERYWHERE, ...kept])
-    return either(both(this.first, before ?? EVERYWHERE), both(this.second, onResult))
+      .map((leaf) => regions.same(at('stored')(leaf), at('proposed')(leaf)))
+    return regions.both(
+      possibleAt('stored'),
+      regions.either(this.first, regions.all([possibleAt('proposed'), ...kept])),
+    )
   }
 
   /** The stored objects of a region, whichever decision is asked, and whatever the result. */
@@ -101,21 +98,6 @@ export class RuleSpace {
     return this.#storedSides.getOrInsertComputed(region, () =>
       this.regions.whatever(region, (variable) => !isStored(variable)),
     )
-  }
-
-  /** Where both are, or neither is. */
-  protected same(one: Region, other: Region): Region {
-    const { both, either, not } = this.#operations
-    return either(both(one, other), both(not(one), not(other)))
-  }
-
-  get #operations() {
-    const { regions } = this
-    return {
-      both: (one: Region, other: Region) => regions.both(one, other),
-      either: (one: Region, other: Region) => regions.either(one, other),
-      not: (one: Region) => regions.not(one),
-    }
   }
 }
 
@@ -131,9 +113,7 @@ function isStored(variable: number): boolean {
 
 /** No write changes the fields that the relation looks at; only the server sets `updatedAt`, at each write. */
 function neverChanges(leaf: Relation, { fields }: Resource): boolean {
-  return kindOf(leaf)
-    .fields(leaf)
-    .every((name) => fields.get(name)?.readOnly && name !== 'updatedAt')
+  return comparedFields(leaf).every((name) => fields.get(name)?.readOnly && name !== 'updatedAt')
 }
 
 /** Options and built-in routes are decided as if no relation were declared (docs/decisions/0045). */
@@ -233,7 +213,7 @@ export class ResourceSpace extends RuleSpace {
     return this.regions.all(
       kept.map(([leaf, i]) => {
         const { stored, proposed } = this.moments(i, leaf)
-        return this.same(stored, proposed)
+        return this.regions.same(stored, proposed)
       }),
     )
   }

@@ -183,9 +183,8 @@ function gainedRoleLevel(topic: Topic, { granted, alone, possible }: Grants, sho
   const space = topic.byName
   const { regions, rules } = space
   const asked = (some: readonly Region[]) => regions.all([regions.any(some), rules.first, possible])
-  const isCondition = conditionsOf(space)
   /** The conditions under which some set of relations is allowed. */
-  const passing = (some: readonly Region[]) => regions.whatever(asked(some), (variable) => !isCondition(variable))
+  const passing = (some: readonly Region[]) => onConditions(space, asked(some))
   const gained = (one: Grants['granted']) => regions.minus(passing(one.after), passing(one.before))
   const own = regions.minus(gained(granted), regions.any(alone.map(gained)))
   const region = own === NOWHERE ? NOWHERE : regions.minus(own, conditionsWhere(topic, shown))
@@ -204,41 +203,25 @@ const MOST_CONDITIONS = 8
 
 /** The conditions under which the region has a situation: from the space of meanings to the space of names. */
 function conditionsWhere({ space, byName }: Topic, region: Region): Region {
-  const isCondition = conditionsOf(space)
-  const shown = space.regions.whatever(region, (variable) => !isCondition(variable))
+  const shown = onConditions(space, region)
   if (shown === NOWHERE) return NOWHERE
-  const named = byName.atoms.flatMap(({ label, leaf }, i) => (leaf ? [] : [{ label, variable: variablesOf(i).before }]))
-  if (named.length > MOST_CONDITIONS) return EVERYWHERE
-  const places = new Map(space.atoms.map(({ label }, i) => [label, variablesOf(i).before]))
-  const exactly = (
-    { regions }: ComparedSpace,
-    holding: readonly LabelledVariable[],
-    variableOf: (one: LabelledVariable) => number | undefined,
-  ) =>
-    regions.all(
-      named.flatMap((one) => {
-        const variable = variableOf(one)
-        if (variable === undefined) return []
-        return [holding.includes(one) ? regions.where(variable) : regions.not(regions.where(variable))]
-      }),
-    )
-  const sets = subsets(named).filter((holding) => {
-    return (
-      space.regions.both(
-        shown,
-        exactly(space, holding, ({ label }) => places.get(label)),
-      ) !== NOWHERE
-    )
+  const [known, named] = [conditionsOf(space), conditionsOf(byName)]
+  if (named.size > MOST_CONDITIONS) return EVERYWHERE
+  const exactly = ({ regions }: ComparedSpace, places: ReadonlyMap<string, number>, holding: readonly string[]) =>
+    regions.exactly(new Set(holding.flatMap((label) => places.get(label) ?? [])), places.values())
+  const sets = subsets([...named.keys()]).filter((holding) => {
+    return space.regions.both(shown, exactly(space, known, holding)) !== NOWHERE
   })
-  return byName.regions.any(sets.map((holding) => exactly(byName, holding, ({ variable }) => variable)))
+  return byName.regions.any(sets.map((holding) => exactly(byName, named, holding)))
 }
 
-interface LabelledVariable {
-  readonly label: string
-  readonly variable: number
+/** What a region says about conditions, whatever relations hold. */
+function onConditions(space: ComparedSpace, region: Region): Region {
+  const variables = new Set(conditionsOf(space).values())
+  return space.regions.whatever(region, (variable) => !variables.has(variable))
 }
 
-function conditionsOf({ atoms }: ComparedSpace): (variable: number) => boolean {
-  const variables = new Set(atoms.flatMap(({ leaf }, i) => (leaf ? [] : [variablesOf(i).before])))
-  return (variable) => variables.has(variable)
+/** The variables of the conditions, by their labels. */
+function conditionsOf({ atoms }: ComparedSpace): ReadonlyMap<string, number> {
+  return new Map(atoms.flatMap(({ label, leaf }, i) => (leaf ? [] : [[label, variablesOf(i).before] as const])))
 }

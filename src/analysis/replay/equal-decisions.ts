@@ -94,8 +94,8 @@ export class EqualDecisions {
   #conditionsOf(record: DecisionRecord): readonly (boolean | string)[] {
     const { conditions } = this.#policy
     if (conditions.size === 0) return []
-    const caller =
-      record.authentication === 'caller' ? { id: '', roles: [], claims: {}, ...credentialOf(record) } : undefined
+    const { authentication, credential } = record
+    const caller = authentication === 'caller' ? { id: '', roles: [], claims: {}, credential } : undefined
     const holds = recordedConditions(record, { caller })
     return [...conditions.values()].map((condition) => {
       try {
@@ -109,10 +109,6 @@ export class EqualDecisions {
 }
 
 const NO_VALUES = () => []
-
-function credentialOf({ credential }: DecisionRecord) {
-  return { credential }
-}
 
 function leavesByField({ ownership }: Policy): LeavesByField {
   return new Map(
