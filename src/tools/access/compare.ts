@@ -18,7 +18,8 @@ import {
   leftOutOf,
   type OfReport,
 } from './of.ts'
-import { type AccessReportQuestion, callersOfToday } from './report.ts'
+import { callersOfToday } from './people-and-keys.ts'
+import type { AccessReportQuestion } from './report.ts'
 
 export interface CompareQuestion extends Omit<AccessReportQuestion, 'reviewed' | 'records'> {
   readonly from: LoadedPolicy

@@ -7,8 +7,7 @@ import type { AccessChange, AccessComparison } from './compare.ts'
 import { grantText } from './granted-roles.ts'
 import type { ActionOf, OfReport } from './of.ts'
 import type { TakenAsToday } from './past-objects.ts'
-import type { AccessReport } from './report.ts'
-import type { AccessRow } from './reviewed-line.ts'
+import type { AccessReport, AccessRow } from './report.ts'
 import type { UndecidedWho, WhoCan, WhoReport } from './who.ts'
 
 export const WHO_FORMATS = formatsOf((report: WhoReport) => ({

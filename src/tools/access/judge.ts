@@ -59,35 +59,40 @@ export interface FieldsInCase {
 /** Each doubles the number of decisions. */
 export const MOST_UNKNOWN = 6
 
-/** Undefined if too much is unknown. `judge`: while exactly these names hold; `named` collects what it asks for. */
-export async function inCases(
-  judge: (assumed: ReadonlySet<string>, named: Set<string>) => JudgedAccess | Promise<JudgedAccess>,
-): Promise<InCases | undefined> {
+/**
+ * What is judged in each case, the smallest first. Undefined if too much is unknown. `judge`: while exactly these names
+ * hold; `named` collects what it asks for.
+ */
+export async function eachCase<T>(judge: JudgeCase<T>) {
   const named = new Set<string>()
-  const first = await judge(NO_FIELDS, named)
+  const first = await judge(new Set(), named)
   if (named.size > MOST_UNKNOWN) return undefined
   const unknown = [...named]
-  const allowed: (readonly string[])[] = []
-  const granted: { readonly set: readonly string[]; readonly fields: FieldNames }[] = []
-  const denied = new Set<string>()
-  let found: JudgedAccess = first
-  for (const set of smallestSubsets(unknown)) {
-    const judged = set.length === 0 ? first : await judge(new Set(set), named)
-    if (judged.answer === 'no') continue
-    for (const subject of judged.unless ?? []) denied.add(subject)
-    if (allowed.length === 0) found = judged
-    allowed.push(set)
-    granted.push({ set, fields: judged.fields })
-  }
-  const alike = Map.groupBy(granted, ({ fields }) => [...fields].toSorted().join())
-  const sets = (some: typeof granted) => some.map(({ set }) => set)
+  const cases: { readonly set: readonly string[]; readonly judged: T }[] = []
+  for (const set of smallestSubsets(unknown))
+    cases.push({ set, judged: set.length === 0 ? first : await judge(new Set(set), named) })
+  return { unknown, cases }
+}
+
+type JudgeCase<T> = (assumed: ReadonlySet<string>, named: Set<string>) => T | Promise<T>
+
+/** Undefined if too much is unknown. */
+export async function inCases(judge: JudgeCase<JudgedAccess>): Promise<InCases | undefined> {
+  const tried = await eachCase(judge)
+  if (!tried) return undefined
+  const { unknown, cases } = tried
+  const allowed = cases.filter(({ judged }) => judged.answer !== 'no')
+  const textOf = (some: typeof allowed) =>
+    casesText(
+      unknown,
+      some.map(({ set }) => set),
+    )
+  const alike = Map.groupBy(allowed, ({ judged }) => [...judged.fields].toSorted().join())
+  const smallest = [...allowed, ...cases][0]?.judged ?? REFUSED
   return {
-    when: allowed.length === 0 ? undefined : casesText(unknown, allowed),
-    judged: { ...found, unless: [...denied] },
-    byCase: [...alike.values()].map((some) => ({
-      when: casesText(unknown, sets(some)),
-      fields: [...(some[0]?.fields ?? [])],
-    })),
+    when: allowed.length === 0 ? undefined : textOf(allowed),
+    judged: { ...smallest, unless: [...new Set(allowed.flatMap(({ judged }) => judged.unless ?? []))] },
+    byCase: [...alike.values()].map((some) => ({ when: textOf(some), fields: [...(some[0]?.judged.fields ?? [])] })),
   }
 }
 
@@ -112,13 +117,6 @@ function knownOf(condition: RequestCondition, caller: Caller | undefined, now: n
     conditionHolds(condition, { now, credential: caller && credential, hasCredentials: caller !== undefined }),
   )
   return held.every((one) => one === held[0]) ? held[0] : undefined
-}
-
-export interface UnknownCase {
-  /** The names that hold. */
-  readonly assumed: ReadonlySet<string>
-  /** Collects the names that a decision asks for. */
-  readonly named: Set<string>
 }
 
 /** The question of this caller while exactly these of the unknown conditions hold. */

@@ -4,7 +4,6 @@
  */
 
 import { LRUCache } from 'lru-cache'
-import { smallestSubsets } from '../../base/subsets.ts'
 import { timeText } from '../../base/time.ts'
 import type { Caller } from '../../decide/caller.ts'
 import { type Condition, withValues } from '../../decide/conditions/condition.ts'
@@ -20,11 +19,11 @@ import { storedResources } from '../../resources/stored-resources.ts'
 import { type AskedRoute, actionsAsked, asListing } from '../../server/authzen/asked-routes.ts'
 import type { OpenedStore } from '../../store/contract.ts'
 import { type LoadedPolicy, ToolError } from '../load-policy.ts'
-import { type CallerStatus, callerNamed } from './caller-named.ts'
 import { CallersByShape } from './callers-by-shape.ts'
 import { type AccessOpened, type ReportedGrant, reportedGrants } from './granted-roles.ts'
-import { type Cases, casesText, type JudgedRequest, judge, MOST_UNKNOWN, questionBy } from './judge.ts'
+import { type Cases, casesText, eachCase, type JudgedRequest, judge, questionBy } from './judge.ts'
 import type { ObjectCounter } from './objects-in-memory.ts'
+import { type CallerStatus, callerNamed } from './people-and-keys.ts'
 
 export interface OfQuestion {
   readonly reviewed: LoadedPolicy
@@ -249,26 +248,20 @@ interface ActionQuestion {
 /** Undefined if too much is unknown. */
 async function allowedCases({ request, caller, facts }: ActionQuestion): Promise<AllowedAction | undefined> {
   const { resource, endpoint } = request.target
-  const named = new Set<string>()
-  const allowedWith = async (assumed: readonly string[]): Promise<Allowed | undefined> => {
+  const tried = await eachCase(async (assumed, named): Promise<Allowed | undefined> => {
     if (endpoint.operation === 'create') {
-      const asking = questionBy(request, caller, new Set(assumed), named)
+      const asking = questionBy(request, caller, assumed, named)
       const { answer, fields } = await judge(request, asking, facts)
       return answer === 'no' ? undefined : { created: [...fields] }
     }
     const asked = { ...request, target: asListing(request.target) }
-    const asking = questionBy(asked, caller, new Set(assumed), named)
+    const asking = questionBy(asked, caller, assumed, named)
     const grants = await withFacts(passRoleLevel(asking, request.snapshot), facts)
     return grants.kind === 'grants' ? { where: objectsOf(grants, request.target, caller) } : undefined
-  }
-  const first = await allowedWith([])
-  if (named.size > MOST_UNKNOWN) return undefined
-  const unknown = [...named]
-  const found: { readonly set: readonly string[]; readonly allowed: Allowed }[] = []
-  for (const set of smallestSubsets(unknown)) {
-    const allowed = set.length === 0 ? first : await allowedWith(set)
-    if (allowed) found.push({ set, allowed })
-  }
+  })
+  if (!tried) return undefined
+  const { unknown } = tried
+  const found = tried.cases.flatMap(({ set, judged: allowed }) => (allowed ? [{ set, allowed }] : []))
   const cases = [...Map.groupBy(found, ({ allowed }) => JSON.stringify(allowed)).values()].flatMap((alike) => {
     const sets = alike.map(({ set }) => set)
     return alike.slice(0, 1).map(({ allowed }) => ({ sets, when: casesText(unknown, sets), allowed }))

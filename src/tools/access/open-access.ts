@@ -1,7 +1,11 @@
 /** Opens what `sallyport access` reads: the schemas, the policy, the database beside its servers, and the log. */
+import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { linesIn } from '../../base/files/lines.ts'
 import { readMoment } from '../../base/time.ts'
 import type { Config } from '../../config/config.ts'
+import { type DecisionRecord, fitsFilter, parseRecord } from '../../decision-log/decision-record.ts'
+import { filesOfLog } from '../../decision-log/log-files.ts'
 import type { PersonSigner } from '../../policy/published/signed-by-person.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import type { Resources } from '../../resources/resource.ts'
@@ -15,7 +19,6 @@ import { type LoadedPolicy, loadPolicy, type PolicyPlace, ToolError } from '../l
 import { policyOfHistory, policyOfRevision } from '../release/policy-of-revision.ts'
 import { type AccessComparison, accessBetween } from './compare.ts'
 import { type AccessOpened, withGrantedRoles } from './granted-roles.ts'
-import { lastDoneIn, recordsOfLog } from './last-done.ts'
 import type { AccessProgress } from './objects-in-memory.ts'
 import { type OfReport, whatCan } from './of.ts'
 import { PastObjects } from './past-objects.ts'
@@ -173,5 +176,56 @@ async function inOpened<T>(
     return await work({ store, changes, past, grants, directory: withGrantedRoles(directory, grants, now) })
   } finally {
     await store.close()
+  }
+}
+
+// ---- The decision log: when each caller was last allowed an action.
+
+interface DoneAction {
+  readonly resource: string
+  readonly action: string
+  /** Undefined for an action that concerns no object. */
+  readonly object: string | undefined
+}
+
+/** By the subject, and by `key <id>`. Undefined if there is no log and none was named. Throws ToolError. */
+async function lastDoneIn(
+  log: string | undefined,
+  isNamed: boolean,
+  done: DoneAction,
+): Promise<ReadonlyMap<string, string> | undefined> {
+  const records = await recordsOfLog(log, isNamed)
+  if (!records) return undefined
+  const last = new Map<string, string>()
+  for await (const record of records()) noteRecord(last, record, done)
+  return last
+}
+
+/** Undefined if there is no log and none was named. Throws ToolError. */
+async function recordsOfLog(
+  log: string | undefined,
+  isNamed: boolean,
+): Promise<(() => AsyncGenerator<DecisionRecord>) | undefined> {
+  const files = log === undefined ? [] : await filesOfLog(log)
+  if (files.length === 0 && isNamed)
+    throw new ToolError(`there is no decision log ${log}: name another file with --log`)
+  if (files.length === 0) return undefined
+  return () => recordsIn(files)
+}
+
+async function* recordsIn(files: readonly string[]): AsyncGenerator<DecisionRecord> {
+  for (const file of files) {
+    for await (const line of linesIn(createReadStream(file, 'utf8'))) {
+      const record = parseRecord(line)
+      if (record) yield record
+    }
+  }
+}
+
+function noteRecord(last: Map<string, string>, record: DecisionRecord, { resource, action, object }: DoneAction): void {
+  const filter = { resource: [resource], action: [action], outcome: ['allowed'] }
+  if (record.objectId !== object || !fitsFilter(record, filter)) return
+  for (const name of [record.subject, record.credential]) {
+    if (name !== undefined && record.time > (last.get(name) ?? '')) last.set(name, record.time)
   }
 }

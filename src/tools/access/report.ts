@@ -1,22 +1,19 @@
 /** Everybody by resource and action, for a review of access, with findings about people, keys, roles and rules. */
-
+import { createHash } from 'node:crypto'
 import { byText } from '../../base/by-text.ts'
 import { timeText } from '../../base/time.ts'
 import type { Caller } from '../../decide/caller.ts'
 import { isBlocked } from '../../decide/decide.ts'
-import { inheritedBy, USERS } from '../../decide/policy.ts'
+import { inheritedBy } from '../../decide/policy.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
-import { isClaimableRole } from '../../identity/caller.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
-import type { StoredObject } from '../../resources/object.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { ApiKey, Person } from '../../store/directory.ts'
 import type { LoadedPolicy } from '../load-policy.ts'
 import type { AccessOpened } from './granted-roles.ts'
 import { type AccessProgress, ObjectsInMemory } from './objects-in-memory.ts'
-import { CallersReach, leftOutOf, type OfReport } from './of.ts'
-import { recordsIn, workingKeys } from './people-and-keys.ts'
-import { type AccessRow, digestOfLines, reviewedLine } from './reviewed-line.ts'
+import { type ActionOf, CallersReach, leftOutOf, type OfReport } from './of.ts'
+import { callersOfToday } from './people-and-keys.ts'
 
 export interface AccessReportQuestion {
   readonly reviewed: LoadedPolicy
@@ -50,10 +47,11 @@ interface AccessFinding {
 export async function accessReport(question: AccessReportQuestion): Promise<AccessReport> {
   const { reviewed, opened, now, progress } = question
   const people = await opened.directory.people()
-  const ofKeys = (await workingKeys(question)).map(({ caller }) => caller)
   const isOut = ({ id, account }: Person) => account?.disabled === true || isBlocked(reviewed.blocked, id, now)
   const { out = [], working = [] } = Object.groupBy(people, (one) => (isOut(one) ? 'out' : 'working'))
-  const callers = (await callersOfToday(question)).filter(({ caller }) => !isBlocked(reviewed.blocked, caller.id, now))
+  const all = await callersOfToday(question)
+  const ofKeys = all.flatMap(({ caller, key }) => (key === null ? [] : [caller]))
+  const callers = all.filter(({ caller }) => !isBlocked(reviewed.blocked, caller.id, now))
   const objects = await ObjectsInMemory.read(question, [reviewed.policy])
   const reach = new CallersReach(question, objects)
   progress.begin('deciding', callers.length)
@@ -89,32 +87,6 @@ export async function accessReport(question: AccessReportQuestion): Promise<Acce
     leftOut: leftOutOf(question.resources),
     undecided,
   }
-}
-
-interface CallerOfToday {
-  readonly caller: Caller
-  readonly key: string | null
-  readonly record: StoredObject | undefined
-}
-
-/** People who aren't disabled, and keys that work. */
-export async function callersOfToday({
-  resources,
-  opened,
-  now,
-}: Pick<AccessReportQuestion, 'resources' | 'opened' | 'now'>): Promise<readonly CallerOfToday[]> {
-  const records = resources.byName.has(USERS)
-    ? await recordsIn({ store: opened.store, past: undefined })
-    : new Map<string, StoredObject>()
-  const people = (await opened.directory.people()).filter(({ account }) => account?.disabled !== true)
-  const callers = [
-    ...people.map(({ id, roles }) => ({
-      caller: { id, roles: roles.filter(isClaimableRole), claims: {} },
-      key: null,
-    })),
-    ...(await workingKeys({ opened, now })).map(({ caller, key = null }) => ({ caller, key })),
-  ]
-  return callers.map((one) => ({ ...one, record: records.get(one.caller.id) }))
 }
 
 /** The lines of rules about these subjects. */
@@ -202,4 +174,32 @@ async function rolesNeverUsed(
       return { code: 'role-never-used', about: id, message }
     })
   })
+}
+
+// ---- What a review looks at of each row, and the digest that names the report by it.
+
+/** Of a report of access: what one caller can do with the objects of a resource. */
+export interface AccessRow extends Omit<ActionOf, 'ids'> {
+  readonly resource: string
+  readonly subject: string
+  readonly key: string | null
+  readonly roles: readonly string[]
+}
+
+/** What is reviewed of a row: who may do what, and not on how many objects. */
+export interface ReviewedLine extends Pick<AccessRow, 'resource' | 'action' | 'subject' | 'key' | 'roles' | 'when'> {
+  readonly fields: readonly string[]
+}
+
+export function reviewedLine({ resource, action, subject, key, roles, when, fields }: AccessRow): ReviewedLine {
+  const names = [...new Set(fields.flatMap((group) => group.names))].toSorted()
+  return { resource, action, subject, key, roles, when, fields: names }
+}
+
+/** SHA-256, in hex, of a JSON array a line. The console makes the same of the report that it shows. */
+export function digestOfLines(lines: readonly ReviewedLine[]): string {
+  const hash = createHash('sha256')
+  for (const { resource, action, subject, key, roles, when, fields } of lines)
+    hash.update(`${JSON.stringify([resource, action, subject, key, roles, when, fields])}\n`)
+  return hash.digest('hex')
 }

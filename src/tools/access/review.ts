@@ -13,8 +13,7 @@ import { addedLines, type LineEdit } from '../line-edit.ts'
 import { ToolError } from '../load-policy.ts'
 import { withCells } from '../matrix/mutate/mutants.ts'
 import { isNumbers, numbersIn, numbersText } from './line-numbers.ts'
-import type { AccessReport } from './report.ts'
-import { digestOfLines, type ReviewedLine, reviewedLine } from './reviewed-line.ts'
+import { type AccessReport, digestOfLines, type ReviewedLine, reviewedLine } from './report.ts'
 
 interface DecidedLine extends ReviewedLine {
   readonly decision: 'confirmed' | 'revoked' | null

@@ -15,15 +15,7 @@ import { relate } from '../../decide/relations/ownership.ts'
 import type { Relation } from '../../decide/relations/relation-kind.ts'
 import { represent, type StoredObject } from '../../resources/object.ts'
 import type { LoadedPolicy } from '../load-policy.ts'
-import {
-  type InCases,
-  type JudgedAccess,
-  type JudgedRequest,
-  judged,
-  questionBy,
-  REFUSED,
-  type UnknownCase,
-} from './judge.ts'
+import { type InCases, type JudgedAccess, type JudgedRequest, judged, questionBy, REFUSED } from './judge.ts'
 
 export interface TokenQuestion {
   readonly judged: JudgedRequest
@@ -57,6 +49,13 @@ export async function relationsOfToken(
     certain: new Set([...leaves.keys()].filter(holds)),
     unknown: [...new Set(open)].filter((leaf) => !holds(leaf) && isOpen(leaf)),
   }
+}
+
+interface UnknownCase {
+  /** The names that hold. */
+  readonly assumed: ReadonlySet<string>
+  /** Collects the names that a decision asks for. */
+  readonly named: Set<string>
 }
 
 /** While exactly these of the unknown conditions and relations hold. */

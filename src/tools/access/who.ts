@@ -18,7 +18,7 @@ import { filledFields } from '../../decide/relations/ownership.ts'
 import type { CallerValues } from '../../decide/relations/relation-kind.ts'
 import { describeCondition } from '../../decide/request-conditions/all-conditions.ts'
 import { namesIn } from '../../decide/rules/terms.ts'
-import { isClaimableRole, isSubject } from '../../identity/caller.ts'
+import { isSubject } from '../../identity/caller.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
 import { represent, type StoredObject } from '../../resources/object.ts'
 import type { Endpoint, Resource, Resources } from '../../resources/resource.ts'
@@ -27,18 +27,9 @@ import type { RouteRequest } from '../explain/request.ts'
 import { quoteRules } from '../explain/text/quote-rules.ts'
 import { type LoadedPolicy, ToolError } from '../load-policy.ts'
 import { type AccessOpened, type ReportedGrant, reportedGrants } from './granted-roles.ts'
-import {
-  type Cases,
-  type FieldsInCase,
-  type InCases,
-  inCases,
-  type JudgedRequest,
-  judge,
-  questionBy,
-  type UnknownCase,
-} from './judge.ts'
+import { type Cases, type FieldsInCase, type InCases, inCases, type JudgedRequest, judge, questionBy } from './judge.ts'
 import type { TakenAsToday } from './past-objects.ts'
-import { recordsIn, type WhoCaller, workingKeys } from './people-and-keys.ts'
+import { callerOf, recordsIn, type WhoCaller, workingKeys } from './people-and-keys.ts'
 import { decideAssuming, refusedWith, relationsOfToken } from './tokens.ts'
 
 export interface WhoQuestion {
@@ -122,8 +113,7 @@ export async function whoCan(question: WhoQuestion): Promise<WhoReport> {
     if (!found) undecided.push({ ...named, why: TOO_MUCH })
     else if (found.when) who.push(rowOf(asking, named, { ...found, when: found.when }, more))
   }
-  const none = await inCases((assumed, named) => decideFor(asking, undefined, undefined, { assumed, named }))
-  add({ kind: 'anyone', subject: null, roles: [], key: null }, none, {})
+  add({ kind: 'anyone', subject: null, roles: [], key: null }, await casesFor(asking, undefined), {})
   for (const role of [undefined, ...question.reviewed.policy.roles.keys()]) await addToken(asking, { role }, add)
   for (const id of await idsWithoutRecord(asking)) await addToken(asking, { id }, add)
   if (!asking.alike.lookup) {
@@ -189,9 +179,8 @@ async function prepare(question: WhoQuestion): Promise<Asking> {
     now,
   }
   const people = await opened.directory.people()
-  const callers = people.map(({ id: person, roles, account }): WhoCaller => {
-    const caller = { id: person, roles: roles.filter(isClaimableRole), claims: {} }
-    return { caller, disabled: account?.disabled === true }
+  const callers = people.map((one): WhoCaller => {
+    return { caller: callerOf(one), disabled: one.account?.disabled === true }
   })
   const readsRecords = alike.attributes.length > 0 || fills
   return {
@@ -257,14 +246,9 @@ function factsOf({ opened: { store }, object, alike, records, judged: { target }
   }
 }
 
-function decideFor(
-  asking: Asking,
-  caller: Caller | undefined,
-  id: string | undefined,
-  { assumed, named }: UnknownCase,
-) {
+function casesFor(asking: Asking, caller: Caller | undefined, id?: string): Promise<InCases | undefined> {
   const request = id === undefined ? asking.judged : { ...asking.judged, id }
-  return judge(request, questionBy(request, caller, assumed, named), factsOf(asking))
+  return inCases((assumed, named) => judge(request, questionBy(request, caller, assumed, named), factsOf(asking)))
 }
 
 /** A person or a key: decided as the first one who is alike. */
@@ -277,9 +261,7 @@ async function addCaller(asking: Asking, { caller, disabled, key, ends }: WhoCal
   const kind = key === undefined ? 'person' : 'key'
   const name = `${kind} ${group}`
   const own = asking.judged.target.route.kind === 'caller' ? caller.id : undefined
-  const found = known.has(name)
-    ? known.get(name)
-    : await inCases((assumed, named) => decideFor(asking, caller, own, { assumed, named }))
+  const found = known.has(name) ? known.get(name) : await casesFor(asking, caller, own)
   known.set(name, found)
   const named = { kind, subject: caller.id, roles: caller.roles, key: key ?? null } as WhoNamed
   add(named, found, { valuesOf, ...(ends !== undefined && { ends }) })
@@ -318,14 +300,11 @@ async function addToken(asking: Asking, { role, id }: OfToken, add: Add): Promis
     add(named, await inCases(decideIn), {})
     return
   }
-  const [some, none] = [caller, { ...caller, claims: {} }].map((one) =>
-    inCases((assumed, names) => decideFor(asking, one, id, { assumed, named: names })),
-  )
-  const [found, bare] = [await some, await none]
+  const found = await casesFor(asking, caller, id)
+  const bare = await casesFor(asking, { ...caller, claims: {} }, id)
   const depends = found?.when && !bare?.when
   const told = depends ? { ...found, judged: { ...found.judged, answer: 'depends' as const } } : bare
-  const casesOf = (other: Caller, otherId: string | undefined) =>
-    inCases((assumed, names) => decideFor(asking, other, otherId, { assumed, named: names }))
+  const casesOf = (other: Caller, otherId: string | undefined) => casesFor(asking, other, otherId)
   const unless = id === undefined && told?.when ? await refusedWith(asking, roles, casesOf) : []
   add(named, told && { ...told, judged: { ...told.judged, unless } }, {})
 }
