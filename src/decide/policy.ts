@@ -255,6 +255,10 @@ export interface Masks {
 export const MASKABLE = ['address', 'subject', 'roles', 'objectId', 'reason'] as const
 export type MaskedField = (typeof MASKABLE)[number]
 
+export function namesMasked({ masks: { fields, facts } }: Pick<Policy, 'masks'>): readonly string[] {
+  return [...fields, ...[...facts].flatMap(([resource, names]) => [...names].map((name) => `${resource}.${name}`))]
+}
+
 export const NO_MASKS: Masks = { fields: new Set(), facts: new Map() }
 
 /** The resource whose fields are the attributes of callers, and whose ids are subjects. */

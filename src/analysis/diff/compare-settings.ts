@@ -3,7 +3,7 @@
 import { timeText } from '../../base/time.ts'
 import { isBlocked } from '../../decide/decide.ts'
 import { type CallerEntry, DEFAULT_TRUST, type SubjectSource, type Trust } from '../../decide/grants/trust.ts'
-import type { Block, Masks, Policy, Subscription } from '../../decide/policy.ts'
+import { type Block, namesMasked, type Policy, type Subscription } from '../../decide/policy.ts'
 import type { Blocked } from '../../policy/parse/parse-blocked.ts'
 import { listed, type Phrase, plainText, say } from '../../present/phrase.ts'
 import type { Resources, Route } from '../../resources/resource.ts'
@@ -105,7 +105,7 @@ function compareShown(
 
 /** Masks change what readers of the log see. They change no decision. */
 export function compareMasks(policies: Sides<Policy>): readonly SettingChange[] {
-  const { before, after } = sidesOf((side) => maskNames(policies[side].masks))
+  const { before, after } = sidesOf((side) => new Set(namesMasked(policies[side])))
   const change = (name: string, was: boolean): SettingChange => ({
     kind: 'mask',
     direction: 'neutral',
@@ -118,11 +118,6 @@ export function compareMasks(policies: Sides<Policy>): readonly SettingChange[] 
     ...[...before.difference(after)].map((name) => change(name, true)),
     ...[...after.difference(before)].map((name) => change(name, false)),
   ]
-}
-
-function maskNames({ fields, facts }: Masks): ReadonlySet<string> {
-  const ofFacts = [...facts].flatMap(([resource, names]) => [...names].map((name) => `${resource}.${name}`))
-  return new Set([...fields, ...ofFacts])
 }
 
 // ---- guarantees.yaml. Those about rules change no decision, but what later versions may decide.

@@ -219,7 +219,7 @@ function declareMatrix(policy: Command): void {
 /** Throws ToolError. */
 async function subjectHere(named: string, place: PolicyPlace, now: number): Promise<MatrixSubject> {
   const { inDirectory } = await import('../identity/directory.ts')
-  const { subjectNamed } = await import('../../tools/permissions/subject.ts')
+  const { subjectNamed } = await import('../../tools/permissions/matrix.ts')
   const grants = typeof place === 'string' ? new Map() : await place.roleGrants(now)
   return inDirectory(({ directory }) => subjectNamed(named, directory, grants, now))
 }

@@ -107,8 +107,8 @@ Exit code: 0, or 1 if the new policy is not proven, or 2 when the command could 
     .addOption(MAX_SILENCE)
     .addOption(TEXT_OR_JSON)
     .action(async (files, { format, out, keep, matrices, since, until, maxSilence, ...flags }) => {
-      const { TRIM_FORMATS } = await import('../../tools/usage/trim-formats.ts')
-      const { isProven, trim } = await import('../../tools/usage/trim.ts')
+      const { isProven, TRIM_FORMATS } = await import('../../tools/usage/formats.ts')
+      const { trim } = await import('../../tools/usage/trim.ts')
       const { readKeep } = await import('../../tools/usage/keep.ts')
       const { sizeOf } = await import('../../tools/replay/replay.ts')
       const { loadPolicy, refuseNoDirectory } = await import('../../tools/load-policy.ts')

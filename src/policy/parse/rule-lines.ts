@@ -42,6 +42,23 @@ export function findCutOff({ name, text }: SourceFile): Diagnostic | undefined {
   return fault(placeAt(name, text, text.trimEnd().length), 'policy-incomplete', message, hint)
 }
 
+/** The cells of a `p` line and of a `g` line in policy.csv. */
+export const CELL = {
+  subject: 1,
+  resource: 2,
+  action: 3,
+  relation: 4,
+  fields: 5,
+  until: 7,
+  role: 1,
+  inherits: 2,
+} as const
+
+/** By number, without the lines that are at fault. */
+export function ruleLinesOf(source: SourceFile): ReadonlyMap<number, RuleLine> {
+  return new Map([...readRuleLines(source, () => undefined)].map((one) => [one.line, one]))
+}
+
 /** Splits the file into lines of cells, one when it is asked for; faults of syntax (not of meaning) go to `report`. */
 export function* readRuleLines(source: SourceFile, report: (diagnostic: Diagnostic) => void): Generator<RuleLine> {
   reportInvisible(source, report)

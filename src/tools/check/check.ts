@@ -6,7 +6,7 @@ import { parseYaml, type Shape } from '../../base/yaml-file.ts'
 import type { Block, Policy, Rule } from '../../decide/policy.ts'
 import { livingAt } from '../../decide/rules/rule-table.ts'
 import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
-import { type RuleLine, readRuleLines } from '../../policy/parse/rule-lines.ts'
+import { ruleLinesOf } from '../../policy/parse/rule-lines.ts'
 import type { PolicyFiles, RequiredFileName } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
 
@@ -55,18 +55,6 @@ export function ruleCheck({
   })
 }
 
-/** The cells of a `p` line and of a `g` line in policy.csv. */
-export const CELL = {
-  subject: 1,
-  resource: 2,
-  action: 3,
-  relation: 4,
-  fields: 5,
-  until: 7,
-  role: 1,
-  inherits: 2,
-} as const
-
 type YamlName =
   | Exclude<RequiredFileName, 'model.conf' | 'policy.csv'>
   | 'conditions.yaml'
@@ -106,7 +94,7 @@ export type PolicyParts = Pick<CheckedPolicy, 'written' | 'now' | 'resources' | 
 export function checkedPolicy(parts: PolicyParts, undecided?: ReadonlySet<string>): CheckedPolicy {
   const { written, now, resources, files } = parts
   const policy = livingAt(written, now)
-  const lines = placesOfLines(files['policy.csv'])
+  const lines = ruleLinesOf(files['policy.csv'])
   const keys = new Map<YamlName, (path: readonly string[]) => Place>()
   return {
     ...parts,
@@ -127,10 +115,6 @@ export function checkedBlocked(file: SourceFile, about: Pick<CheckedBlocked, 'di
     return [...parseBlocked({ name: file.name, text }).values()].map((block) => ({ ...block, place }))
   })
   return { file, blocks, ...about }
-}
-
-function placesOfLines(source: SourceFile): ReadonlyMap<number, RuleLine> {
-  return new Map(readRuleLines(source, ignore).map((line) => [line.line, line] as const))
 }
 
 const anything: Shape<unknown> = (value) => ({ value })

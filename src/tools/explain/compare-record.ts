@@ -1,11 +1,10 @@
 /** Compares the answer of a decision record with the answer of policy files, which decide the request again. */
-import { compare, type Difference } from '../../analysis/replay/compare.ts'
+import { compare, type Difference, wasRefusedByPolicy } from '../../analysis/replay/compare.ts'
 import type { Again } from '../../analysis/replay/decide-again.ts'
 import { stageOf } from '../../base/problems/catalogue.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import { quote } from '../../present/quote.ts'
 import type { ExplainedAnswer, Explanation, RecordComparison } from './explanation.ts'
-import type { ExplainableRecord } from './read-record.ts'
 
 interface RecordVerdict {
   readonly sameOutcome: boolean | null
@@ -43,7 +42,7 @@ export function compareRecord(
 
 /** A gateway's answer has another status than its client's would. */
 function ofGateway(
-  { forwarded, problem }: ExplainableRecord,
+  { forwarded, problem }: DecisionRecord,
   { outcome }: Explanation,
   files: string,
 ): RecordVerdict | undefined {
@@ -86,12 +85,12 @@ function differenceText(record: DecisionRecord, now: Explanation, { change, beco
   }
 }
 
-function sameAnswer({ status }: ExplainableRecord, files: string): RecordVerdict {
+function sameAnswer({ status }: DecisionRecord, files: string): RecordVerdict {
   return { sameOutcome: true, verdict: `${files} give the same answer: ${status}` }
 }
 
 /** Where no rule was asked, no schema has the path, or a gateway asked. */
-function verdictOf(record: ExplainableRecord, now: Explanation, files: string): RecordVerdict {
+function verdictOf(record: DecisionRecord, now: Explanation, files: string): RecordVerdict {
   const wasAsked = record.route !== undefined && record.authentication !== 'rejected' && isByPolicy(record)
   if (!wasAsked) return incomparable(record)
   if (now.answer === null) return { sameOutcome: null, verdict: `with ${files} the answer depends on the object` }
@@ -99,18 +98,17 @@ function verdictOf(record: ExplainableRecord, now: Explanation, files: string): 
   return isSame ? sameAnswer(record, files) : different(record, now.answer, files)
 }
 
-function incomparable({ problem, status }: ExplainableRecord): RecordVerdict {
+function incomparable({ problem, status }: DecisionRecord): RecordVerdict {
   const what = quote(problem ?? status)
   return { sameOutcome: null, verdict: `the policy did not decide this answer (${what}), so it can't be compared` }
 }
 
-function different({ status, problem }: ExplainableRecord, now: ExplainedAnswer, files: string): RecordVerdict {
+function different({ status, problem }: DecisionRecord, now: ExplainedAnswer, files: string): RecordVerdict {
   const [then, by] = now.status === status ? [`${status} ${problem}`, `${status} ${now.code}`] : [status, now.status]
   return { sameOutcome: false, verdict: `${files} give another answer: ${by} instead of ${then}` }
 }
 
-/** Whether the policy gave the recorded answer. It refuses a query only because of its fields. */
-export function isByPolicy({ problem: code, fieldsRefused = [] }: ExplainableRecord): boolean {
-  if (code === 'invalid-query') return fieldsRefused.length > 0
-  return code === undefined || stageOf(code) === 'policy'
+/** Whether the policy gave the recorded answer. */
+export function isByPolicy(record: DecisionRecord): boolean {
+  return record.problem === undefined || wasRefusedByPolicy(record)
 }

@@ -44,7 +44,7 @@ export function explain(question: ExplainQuestion): Explanation {
   const { reviewed, caller, request, path, known } = question
   const { route, method } = request.kind === 'route' ? request : { route: undefined, method: request.method }
   const now = find(question)
-  const finding = { ...now, notes: [...now.notes, ...noteNextChange(question, now, find)] }
+  const finding = { ...now, notes: [...now.notes, ...noteNextChange(question, now)] }
   return {
     at: timeText(question.now),
     revision: revisionOf(reviewed.files, reviewed.blockedFile),
@@ -175,14 +175,8 @@ function rolesWithoutEffect({ reviewed, caller }: ExplainQuestion): readonly str
 
 // ---- Finds how the answer to an explained request changes when a rule or a block ends.
 
-/**
- * One sentence about the first moment when the answer changes; empty if it never changes. `find` answers a question.
- */
-function noteNextChange(
-  question: ExplainQuestion,
-  now: Finding,
-  find: (later: ExplainQuestion) => Finding,
-): readonly string[] {
+/** One sentence about the first moment when the answer changes; empty if it never changes. */
+function noteNextChange(question: ExplainQuestion, now: Finding): readonly string[] {
   const same = meaningOf(now)
   const { caller, reviewed, request } = question
   const block = caller.kind === 'caller' ? reviewed.blocked.get(caller.subject ?? '') : undefined

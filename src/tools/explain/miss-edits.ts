@@ -4,14 +4,11 @@
  * credentials, another state of the object) gives none.
  */
 import { basename } from 'node:path'
-import { readRuleLines } from '../../policy/parse/rule-lines.ts'
+import { CELL, ruleLinesOf } from '../../policy/parse/rule-lines.ts'
 import type { LineEdit } from '../line-edit.ts'
 import { withCells } from '../matrix/mutate/mutants.ts'
 import type { NeededChange } from './explanation.ts'
 import type { ExplainQuestion, NearMiss } from './request.ts'
-
-/** Columns of a `p` line. */
-const [SUBJECT, RESOURCE, ACTIONS, RELATION, VIEWS] = [1, 2, 3, 4, 5]
 
 type Cells = readonly string[]
 type Change<K extends NeededChange['kind']> = Extract<NeededChange, { readonly kind: K }>
@@ -19,7 +16,7 @@ type Change<K extends NeededChange['kind']> = Extract<NeededChange, { readonly k
 export function editsOfMiss({ reviewed, request, caller }: ExplainQuestion, miss: NearMiss): readonly LineEdit[] {
   if (request.kind !== 'route') return []
   const source = reviewed.files['policy.csv']
-  const cells = new Map([...readRuleLines(source, () => undefined)].map((one) => [one.line, one.cells]))
+  const lines = ruleLinesOf(source)
   const asked = { resource: request.route.resource, action: request.endpoint.action }
   const subject = miss.changes.some(isOfCaller) ? subjectOf(caller) : ''
   if (subject === undefined || miss.changes.some(({ kind }) => kind === 'credentials')) return []
@@ -28,12 +25,12 @@ export function editsOfMiss({ reviewed, request, caller }: ExplainQuestion, miss
   const texts = new Map<number, string | null>()
   for (const { rule } of denies) {
     const line = Number(rule.slice(rule.lastIndexOf(':') + 1))
-    texts.set(line, withoutAction(cells.get(line) ?? [], asked.action))
+    texts.set(line, withoutAction(lines.get(line)?.cells ?? [], asked.action))
   }
   if (terms.length > 0 || subject !== '') {
     const found = miss.rules.flatMap(({ line }) => {
-      const rule = cells.get(line) ?? []
-      const relation = withoutTerms(rule[RELATION] ?? '', terms)
+      const rule = lines.get(line)?.cells ?? []
+      const relation = withoutTerms(rule[CELL.relation] ?? '', terms)
       return relation === undefined ? [] : [{ line, rule, relation }]
     })
     const [first] = found
@@ -64,7 +61,7 @@ interface AskedRule {
 }
 
 function isAbout(cells: Cells, { resource, action }: AskedRule): boolean {
-  return cells[RESOURCE] === resource && cells[ACTIONS] === action
+  return cells[CELL.resource] === resource && cells[CELL.action] === action
 }
 
 interface Narrowing extends AskedRule {
@@ -76,21 +73,21 @@ interface Narrowing extends AskedRule {
 }
 
 function narrowed(cells: Cells, { resource, action, subject, relation, known }: Narrowing): string {
-  const views = (cells[VIEWS] ?? '').split('|').filter((view) => view === '*' || known.has(view.trim()))
+  const views = (cells[CELL.fields] ?? '').split('|').filter((view) => view === '*' || known.has(view.trim()))
   const about = cells
-    .with(RESOURCE, resource)
-    .with(ACTIONS, action)
-    .with(RELATION, relation)
-    .with(VIEWS, views.join('|'))
-  return withCells(subject === '' ? about : about.with(SUBJECT, subject))
+    .with(CELL.resource, resource)
+    .with(CELL.action, action)
+    .with(CELL.relation, relation)
+    .with(CELL.fields, views.join('|'))
+  return withCells(subject === '' ? about : about.with(CELL.subject, subject))
 }
 
 /** Null for a deny of this action alone, and for one of all actions. */
 function withoutAction(cells: Cells, action: string): string | null {
-  const actions = (cells[ACTIONS] ?? '').split('|').map((one) => one.trim())
+  const actions = (cells[CELL.action] ?? '').split('|').map((one) => one.trim())
   const left = actions.filter((one) => one !== action)
   const isPart = left.length > 0 && left.length < actions.length
-  return isPart ? withCells(cells.with(ACTIONS, left.join('|'))) : null
+  return isPart ? withCells(cells.with(CELL.action, left.join('|'))) : null
 }
 
 /** Undefined where one of the changes isn't about a term of this column. */

@@ -258,12 +258,8 @@ function denyChange(rule: Rule): NeededChange {
   return { kind: 'deny', rule: rulePlace(rule.line) }
 }
 
-function keysOf({ changes }: Pick<Candidate, 'changes'>): ReadonlySet<string> {
-  return new Set(changes.map((change) => JSON.stringify(change)))
-}
-
 function keyOf(changes: readonly NeededChange[]): string {
-  return [...keysOf({ changes })].toSorted().join()
+  return [...new Set(changes.map((change) => JSON.stringify(change)))].toSorted().join()
 }
 
 function distinct(candidates: readonly Candidate[]): readonly Candidate[] {

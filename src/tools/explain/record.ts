@@ -6,7 +6,7 @@ import { type Again, decideAgain } from '../../analysis/replay/decide-again.ts'
 import { AnswerMissing, recordedConditions, recordedRelations } from '../../analysis/replay/recorded.ts'
 import { CATALOGUE, type ProblemCode, stageOf } from '../../base/problems/catalogue.ts'
 import { parseTime } from '../../base/time.ts'
-import { type DecisionRecord, MASKED } from '../../decision-log/decision-record.ts'
+import { type DecisionRecord, MASKED, parseMembers, unusableMember } from '../../decision-log/decision-record.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
 import { quote } from '../../present/quote.ts'
 import type { Resources } from '../../resources/resource.ts'
@@ -16,7 +16,6 @@ import { replayPolicyOf } from '../replay/replay.ts'
 import { compareRecord, isByPolicy } from './compare-record.ts'
 import { explain } from './explain.ts'
 import type { ExplainedAnswer, Explanation } from './explanation.ts'
-import type { ExplainableRecord } from './read-record.ts'
 import {
   type AskingCaller,
   type KnownObject,
@@ -25,6 +24,27 @@ import {
   problem,
   unaccepted,
 } from './request.ts'
+
+const REQUIRED = ['status', 'revision', 'method'] as const
+
+export type ExplainableRecord = Partial<DecisionRecord> & Pick<DecisionRecord, (typeof REQUIRED)[number]>
+
+/**
+ * The first decision record among the lines of a log, which may also hold lines of other programs. Throws ToolError;
+ * `source` is the file's name in its message.
+ */
+export async function readRecord(lines: AsyncIterable<string>, source: string): Promise<ExplainableRecord> {
+  for await (const line of lines) {
+    const members = parseMembers(line)
+    if (members?.record !== 'decision') continue
+    const unusable = unusableMember(members, REQUIRED)
+    if (unusable === undefined) return members as unknown as ExplainableRecord
+    throw new ToolError(
+      `the decision record has no usable \`${unusable}\`: give a line of the log as the server wrote it`,
+    )
+  }
+  throw new ToolError(`${source} holds no decision record: give a line of the server's log with "record":"decision"`)
+}
 
 /** The policy looked at the new object only for these answers, so only these records know its relations. */
 const DECIDED: readonly (string | undefined)[] = [
@@ -112,7 +132,7 @@ function timeOf({ time = '' }: ExplainableRecord): number {
   throw new ToolError('the decision record has no usable `time`: give the time with --at')
 }
 
-function callerOf({ authentication, subject, roles = [] }: ExplainableRecord): AskingCaller {
+function callerOf({ authentication, subject, roles = [] }: DecisionRecord): AskingCaller {
   return authentication === 'caller' ? { kind: 'caller', subject, roles } : { kind: 'anonymous' }
 }
 
@@ -148,7 +168,7 @@ function recordAt(record: ExplainableRecord, now: number): DecisionRecord {
   return { ...whole, facts }
 }
 
-function requestOf(record: ExplainableRecord, resources: Resources): MatchedRequest {
+function requestOf(record: DecisionRecord, resources: Resources): MatchedRequest {
   const { method, authentication } = record
   const routes = record.forwarded ? forwardedRoutes(resources) : resources.routes
   if (authentication === 'rejected' || authentication === 'failed') {
@@ -165,7 +185,7 @@ function requestOf(record: ExplainableRecord, resources: Resources): MatchedRequ
   return { kind: 'route', method: found[0], route, endpoint: found[1], id: record.objectId }
 }
 
-function recorded({ status, problem: code }: ExplainableRecord): ExplainedAnswer {
+function recorded({ status, problem: code }: DecisionRecord): ExplainedAnswer {
   return { status, code: isProblemCode(code) ? code : null, headers: {} }
 }
 
@@ -174,7 +194,7 @@ function isProblemCode(code: string | undefined): code is ProblemCode {
 }
 
 function objectOf(
-  record: ExplainableRecord,
+  record: DecisionRecord,
   { endpoint, route }: Extract<MatchedRequest, { kind: 'route' }>,
 ): KnownObject {
   const { relations, objectId: id, problem: code } = record
@@ -211,7 +231,7 @@ function asFarAsHeld(
 
 /** Notes about relations that held then but that ownership.yaml no longer declares. */
 function goneRelations(
-  { relations = [] }: ExplainableRecord,
+  { relations = [] }: DecisionRecord,
   { policy }: LoadedPolicy,
   request: MatchedRequest,
 ): readonly string[] {
@@ -237,12 +257,12 @@ function asDecidedAgain(explanation: Explanation, again: Again): Explanation {
 // ---- Adds the facts of a record, other than relations, to an explanation: refused fields, the query, the proposed
 // object.
 
-function asRecorded(record: ExplainableRecord, explanation: Explanation): Explanation {
+function asRecorded(record: DecisionRecord, explanation: Explanation): Explanation {
   return withLater(record, withQuery(record, withProposal(record, withFields(record, explanation))))
 }
 
 /** The policy may allow the action but not some fields of the body; the record names them. */
-function withFields(record: ExplainableRecord, explanation: Explanation): Explanation {
+function withFields(record: DecisionRecord, explanation: Explanation): Explanation {
   const writable = new Set(explanation.cases.flatMap(({ fields }) => fields?.writable ?? []))
   const refused = (record.fieldsRefused ?? []).filter((field) => !writable.has(field))
   if (explanation.outcome !== 'allow' || refused.length === 0 || record.problem === 'invalid-query') return explanation
@@ -251,7 +271,7 @@ function withFields(record: ExplainableRecord, explanation: Explanation): Explan
 }
 
 /** The policy allowed the stored object and refused the proposed one: that refusal doesn't conceal the object. */
-function withProposal(record: ExplainableRecord, explanation: Explanation): Explanation {
+function withProposal(record: DecisionRecord, explanation: Explanation): Explanation {
   const { facts, problem: then } = record
   const wasRefused = facts?.proposed !== undefined && (then === 'forbidden' || then === 'credentials-missing')
   if (!wasRefused || explanation.answer?.code !== 'object-not-found') return explanation
@@ -259,7 +279,7 @@ function withProposal(record: ExplainableRecord, explanation: Explanation): Expl
 }
 
 /** The policy may allow the list but not this filter or order. */
-function withQuery(record: ExplainableRecord, explanation: Explanation): Explanation {
+function withQuery(record: DecisionRecord, explanation: Explanation): Explanation {
   const { queried = [], selected = [] } = record.facts ?? {}
   if (!isByPolicy(record)) return explanation
   // All cases have the same queryable fields.
@@ -279,7 +299,7 @@ function withQuery(record: ExplainableRecord, explanation: Explanation): Explana
 /**
  * The policy allows the request, but something else refused it: the body, a precondition, the stored data, or a limit.
  */
-function withLater(record: ExplainableRecord, explanation: Explanation): Explanation {
+function withLater(record: DecisionRecord, explanation: Explanation): Explanation {
   const { problem: code, status } = record
   const stage = code === undefined || isByPolicy(record) ? 'policy' : stageOf(code)
   if (explanation.outcome === 'deny' || explanation.stage === 'request' || stage === undefined || stage === 'policy') {
@@ -289,6 +309,6 @@ function withLater(record: ExplainableRecord, explanation: Explanation): Explana
   return { ...explanation, reason, answer: { status, code: code as ProblemCode, headers: {} } }
 }
 
-function refusal({ authentication }: ExplainableRecord, code: 'forbidden' | 'field-forbidden'): ExplainedAnswer {
+function refusal({ authentication }: DecisionRecord, code: 'forbidden' | 'field-forbidden'): ExplainedAnswer {
   return problem(authentication === 'anonymous' ? 'credentials-missing' : code)
 }

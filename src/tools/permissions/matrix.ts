@@ -3,16 +3,19 @@
 import { type GuaranteeAnswer, Prover } from '../../analysis/guarantees/prove.ts'
 import { byText } from '../../base/by-text.ts'
 import { didYouMean } from '../../base/did-you-mean.ts'
+import type { RoleGrants } from '../../decide/caller.ts'
 import { type CallerColumn, callerColumns, callerWith, columnOfRoles } from '../../decide/callers-and-routes.ts'
 import { type DirectPolicy, directPolicy } from '../../decide/grants/direct.ts'
 import type { Guarantee, GuaranteedAct, Policy } from '../../decide/policy.ts'
 import { livingAt } from '../../decide/rules/rule-table.ts'
+import { isClaimableRole } from '../../identity/caller.ts'
 import { type Revision, revisionOf } from '../../policy/policy-files.ts'
 import { quote } from '../../present/quote.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import type { Resources } from '../../resources/resource.ts'
-import type { ReportedGrant } from '../access/granted-roles.ts'
+import { type AccessDirectory, type ReportedGrant, reportedGrants, withGrantedRoles } from '../access/granted-roles.ts'
 import { assumedConditions, assumedNames } from '../asked/assumed-names.ts'
+import { subjectIn } from '../asked/subject-in.ts'
 import { type LoadedPolicy, loadPolicy, type PolicyPlace, ToolError } from '../load-policy.ts'
 import { decideCell, type PolicyAt } from './cell.ts'
 import { describeRow, type MatrixRow, mergeRows } from './merge-rows.ts'
@@ -269,6 +272,21 @@ function textsOf(rows: readonly MatrixRow[], source: string): readonly RuleText[
   return [...deciding.values()]
     .toSorted((a, b) => a.line - b.line)
     .map(({ line, effect }) => ({ line, effect, text: (lines[line - 1] ?? '').trim() }))
+}
+
+/** `named`: `user:<id>`. Throws ToolError, also for somebody who can't do anything. */
+export async function subjectNamed(
+  named: string,
+  directory: AccessDirectory,
+  grants: RoleGrants,
+  now: number,
+): Promise<MatrixSubject> {
+  const id = subjectIn(named)
+  const { roles = [], disabled, deleted } = await withGrantedRoles(directory, grants, now).accountStatus(id)
+  if (disabled || deleted) {
+    throw new ToolError(`${named} is ${disabled ? 'disabled' : 'deleted'}, and nothing is allowed to it`)
+  }
+  return { subject: named, roles: roles.filter(isClaimableRole), grants: reportedGrants(grants, id, now) }
 }
 
 // ---- Which callers a matrix is about: all that rules can tell apart, or those that were asked for.

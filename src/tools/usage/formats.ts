@@ -2,14 +2,16 @@
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import { timeText } from '../../base/time.ts'
 import { rulePlace } from '../../decide/evidence.ts'
-import type { Masks } from '../../decide/policy.ts'
-import { readRuleLines } from '../../policy/parse/rule-lines.ts'
+import { namesMasked } from '../../decide/policy.ts'
+import { CELL, ruleLinesOf } from '../../policy/parse/rule-lines.ts'
 import { html } from '../../present/html.ts'
 import { printable } from '../../present/quote.ts'
 import { formatsOf, type Paragraph, section } from '../../present/report.ts'
 import { type FindingRule, sarifRun } from '../../present/sarif.ts'
 import { count, percentText } from '../../present/text.ts'
 import { whyNotCovered } from './coverage.ts'
+import type { GrantPart } from './parts.ts'
+import type { Trimmed } from './trim.ts'
 import type { LineUse, PartUse, Usage, Used, UseVerdict } from './usage.ts'
 
 /** `stale`: the grants that count as findings. */
@@ -84,7 +86,7 @@ function blocksOf(usage: Usage): readonly Paragraph[] {
 function summary(usage: Usage): Paragraph {
   const { window, coverage, decided, undecidable, unconcerned, leftOut, otherLines, abilities, otherKeys, loaded } =
     usage
-  const hidden = masksOf(loaded.policy.masks)
+  const hidden = namesMasked(loaded.policy)
   const few = (number: number, what: string) => (number === 0 ? [] : [`  ${what}: ${number}`])
   return [
     `${count(decided, 'request')} decided again, from ${timeText(window.since)} to ${timeText(window.until)}; ` +
@@ -147,10 +149,6 @@ function day(time: number | undefined): string {
   return time === undefined ? 'never' : timeText(time).slice(0, 10)
 }
 
-function masksOf({ fields, facts }: Masks): readonly string[] {
-  return [...fields, ...[...facts].flatMap(([resource, names]) => [...names].map((name) => `${resource}.${name}`))]
-}
-
 function jsonOf({ usage, stale }: UsageReport): unknown {
   const { window, coverage, loaded, lines, views, roles, keys, limits, undecidable, ...counts } = usage
   const lastOf = (last: number | undefined) => (last === undefined ? null : timeText(last))
@@ -167,7 +165,7 @@ function jsonOf({ usage, stale }: UsageReport): unknown {
     coverage: {
       ...coverage,
       gaps: coverage.gaps.map(({ from, to }) => ({ from: timeText(from), to: timeText(to) })),
-      masks: masksOf(loaded.policy.masks),
+      masks: namesMasked(loaded.policy),
     },
     decided,
     unconcerned,
@@ -225,15 +223,14 @@ const RULES: readonly FindingRule[] = [
   },
 ]
 
-/** Columns of a `p` line. */
-const CELL = { line: 0, action: 3, view: 5, term: 4 } as const
+const CELLS = { line: 0, action: CELL.action, view: CELL.fields, term: CELL.relation } as const
 
 function findingsOf({ usage, stale }: UsageReport): readonly Diagnostic[] {
   const source = usage.loaded.files['policy.csv']
-  const places = new Map([...readRuleLines(source, () => undefined)].map((one) => [one.line, one]))
+  const places = ruleLinesOf(source)
   const { since, until } = usage.window
   return stale.flatMap(({ part, last }): readonly Diagnostic[] => {
-    const place = part.kind === 'field' ? undefined : places.get(part.of.line)?.placeOf(CELL[part.kind])
+    const place = part.kind === 'field' ? undefined : places.get(part.of.line)?.placeOf(CELLS[part.kind])
     if (!place) return []
     const what = part.kind === 'line' ? 'this line' : `the ${part.kind} \`${part.name}\` of this line`
     const when = last === undefined ? `from ${timeText(since)} to ${timeText(until)}` : `since ${timeText(last)}`
@@ -246,4 +243,52 @@ function findingsOf({ usage, stale }: UsageReport): readonly Diagnostic[] {
 function sourcesOf({ usage }: UsageReport): ReadonlyMap<string, string> {
   const { name, text } = usage.loaded.files['policy.csv']
   return new Map([[name, text]])
+}
+
+// ---- What was trimmed, why the rest stays, and the proof.
+
+export const TRIM_FORMATS = formatsOf((trimmed: Trimmed) => {
+  const { out, removed, stay, proof, usage } = trimmed
+  const undecided = usage.lines.filter(({ use }) => use === 'undecided').length
+  return {
+    text: () =>
+      [
+        removed.length === 0 ? ['Nothing was removed.'] : section(`Removed: ${removed.length}`, removed.map(grantText)),
+        section(
+          'Nobody needed these, and they stay',
+          stay.map(({ grant, why }) => `${grantText(grant)}: ${why}`),
+        ),
+        undecided === 0
+          ? []
+          : [`Lines that stay because the logs do not show everything (see \`policy usage\`): ${undecided}`],
+        section(isProven(trimmed.proof) ? `${out} is proven:` : `${out} is NOT proven: do not apply it`, [
+          `replay: ${count(proof.replayed, 'request')}, ${proof.different} answered otherwise` +
+            (proof.notReplayed === 0 ? '' : `; ${proof.notReplayed} more can't be decided again`),
+          `check and guarantees: ${count(proof.errors, 'error')}`,
+          `matrices: ${proof.unmet} of ${count(proof.expectations, 'expectation')} no longer met`,
+          `diff: ${proof.narrowing} narrowing, ${proof.widening} widening`,
+        ]),
+      ].map((block) => block.map(printable)),
+    /** docs/schemas/policy-trim.schema.json is the shape. */
+    json: () => ({
+      out,
+      removed: removed.map(grantOf),
+      stay: stay.map(({ grant, why }) => ({ ...grantOf(grant), why })),
+      undecided,
+      proven: isProven(proof),
+      proof,
+    }),
+  }
+})
+
+function grantOf({ kind, name, of }: GrantPart) {
+  return { rule: rulePlace(of.line), kind, name }
+}
+
+function grantText({ kind, name, of }: GrantPart): string {
+  return kind === 'line' ? rulePlace(of.line) : `${rulePlace(of.line)}, ${kind} ${name}`
+}
+
+export function isProven({ different, errors, unmet, widening }: Trimmed['proof']): boolean {
+  return different + errors + unmet + widening === 0
 }

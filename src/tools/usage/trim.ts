@@ -11,18 +11,20 @@ import { guaranteesHeld, guaranteesNoticing } from '../../analysis/guarantees/no
 import { compare } from '../../analysis/replay/compare.ts'
 import { decideAgain } from '../../analysis/replay/decide-again.ts'
 import { EqualDecisions } from '../../analysis/replay/equal-decisions.ts'
-import type { Place } from '../../base/diagnostic.ts'
+import type { Place, SourceFile } from '../../base/diagnostic.ts'
 import { tryFolder, writeNew } from '../../base/files/new-files.ts'
 import { timeText } from '../../base/time.ts'
 import { directPolicy } from '../../decide/grants/direct.ts'
 import type { Policy } from '../../decide/policy.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
+import { CELL, ruleLinesOf } from '../../policy/parse/rule-lines.ts'
 import type { Revision } from '../../policy/policy-files.ts'
 import { plainText } from '../../present/phrase.ts'
 import { count } from '../../present/text.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { checkPolicy } from '../check/check-policy.ts'
 import { type LoadedPolicy, loadPolicy, orTell, ToolError } from '../load-policy.ts'
+import { withCells } from '../matrix/mutate/mutants.ts'
 import { type Stated, statementsOf } from '../matrix/predict/expectations-met.ts'
 import { evaluatePolicy } from '../matrix/predict/predict.ts'
 import { readPredictedSuite } from '../matrix/predict/suite.ts'
@@ -31,7 +33,6 @@ import type { Window } from './coverage.ts'
 import type { KeptLine } from './keep.ts'
 import { isOfGrant } from './needed-parts.ts'
 import { type GrantPart, lineWithout } from './parts.ts'
-import { trimmedText } from './trimmed-text.ts'
 import { type Usage, usageOf } from './usage.ts'
 
 export interface Trimmed {
@@ -58,10 +59,6 @@ interface TrimProof {
   readonly narrowing: number
   /** Changes that widen, or may. */
   readonly widening: number
-}
-
-export function isProven({ different, errors, unmet, widening }: TrimProof): boolean {
-  return different + errors + unmet + widening === 0
 }
 
 interface TrimOptions {
@@ -226,6 +223,36 @@ function filesWith({ files, blockedFile }: LoadedPolicy, text: string) {
   }))
   return [...written, { name: 'blocked.txt', text: blockedFile.text }]
 }
+
+// ---- The text of policy.csv without some grants, with the evidence as comments.
+
+/** `evidence`: a sentence about each grant, without a period. Lines that stay keep their text. */
+function trimmedText(source: SourceFile, removed: readonly GrantPart[], evidence: string): string {
+  const lines = ruleLinesOf(source)
+  const byLine = Map.groupBy(removed, ({ of }) => of.line)
+  const written: string[] = []
+  for (const [i, text] of source.text.split('\n').entries()) {
+    const grants = byLine.get(i + 1) ?? []
+    const [first] = grants
+    // A `check-ignore` stands right above its line, and goes with it.
+    const suppressed = first && SUPPRESSION.test(written.at(-1) ?? '') ? [written.pop() ?? ''] : []
+    const left = first && lineWithout(first.of, grants)
+    if (!first) written.push(text)
+    else if (!left) written.push(`# removed: ${evidence}`, `# ${text.trim()}`)
+    else {
+      const names = grants.map(({ kind, name }) => `${kind} ${name}`).join(', ')
+      const changed = (lines.get(i + 1)?.cells ?? [])
+        .with(CELL.action, left.actions.join('|'))
+        .with(CELL.fields, left.views.join('|'))
+      written.push(`# narrowed by ${names}: ${evidence}`, ...suppressed, withCells(changed))
+    }
+  }
+  return written.join('\n')
+}
+
+const SUPPRESSION = /^\s*#\s*check-ignore\b/
+
+// ---- The proof
 
 async function prove(options: TrimOptions, stated: readonly Stated[]): Promise<TrimProof> {
   const { loaded, resources, files, window, out } = options

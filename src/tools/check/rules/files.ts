@@ -3,8 +3,9 @@ import type { SourceFile } from '../../../base/diagnostic.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { isAbout, namesIn } from '../../../decide/rules/terms.ts'
 import { findFormerWords } from '../../../policy/former-words.ts'
+import { CELL } from '../../../policy/parse/rule-lines.ts'
 import type { Action, Resource } from '../../../resources/resource.ts'
-import { CELL, check, type FoundAt, type PolicyCheck } from '../check.ts'
+import { check, type FoundAt, type PolicyCheck } from '../check.ts'
 
 export const WHOLE_FILES: readonly PolicyCheck[] = [
   check({

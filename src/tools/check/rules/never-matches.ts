@@ -6,9 +6,10 @@ import { type Policy, type Rule, USERS } from '../../../decide/policy.ts'
 import { comparedFields, kindOf, leavesOf, needsCaller } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { namesIn, relationColumnText } from '../../../decide/rules/terms.ts'
+import { CELL } from '../../../policy/parse/rule-lines.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Resource } from '../../../resources/resource.ts'
-import { CELL, type CheckedPolicy, check, type PolicyCheck, ruleCheck } from '../check.ts'
+import { type CheckedPolicy, check, type PolicyCheck, ruleCheck } from '../check.ts'
 import { coveredBy, explicitActions, performed, routedActions } from '../reach/writers.ts'
 
 export const NEVER_MATCHES: readonly PolicyCheck[] = [

@@ -3,10 +3,11 @@ import type { CallerEntry } from '../../../decide/grants/trust.ts'
 import { inheritedBy, type Policy, type Rule, USERS } from '../../../decide/policy.ts'
 import { needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { coversResource, relationColumnText } from '../../../decide/rules/terms.ts'
+import { CELL } from '../../../policy/parse/rule-lines.ts'
 import { namesText } from '../../../present/quote.ts'
 import { POLICY_QUESTIONS } from '../../../resources/built-in/policy-questions.ts'
 import type { Resource } from '../../../resources/resource.ts'
-import { CELL, check, type PolicyCheck, ruleCheck } from '../check.ts'
+import { check, type PolicyCheck, ruleCheck } from '../check.ts'
 import { coveredBy, performed, writingActions } from '../reach/writers.ts'
 
 export const PRIVILEGES: readonly PolicyCheck[] = [

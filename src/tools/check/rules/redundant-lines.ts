@@ -2,7 +2,8 @@
 import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import type { RoleLink, Rule } from '../../../decide/policy.ts'
 import { relationColumnText } from '../../../decide/rules/terms.ts'
-import { CELL, check, linesText, type PolicyCheck, warning } from '../check.ts'
+import { CELL } from '../../../policy/parse/rule-lines.ts'
+import { check, linesText, type PolicyCheck, warning } from '../check.ts'
 import { findWithoutEffect, type RedundantRule } from '../reach/without-effect.ts'
 
 export const REDUNDANT_LINES: readonly PolicyCheck[] = [

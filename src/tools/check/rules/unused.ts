@@ -7,8 +7,9 @@ import { kindOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { lives } from '../../../decide/rules/rule-table.ts'
 import { namesIn } from '../../../decide/rules/terms.ts'
+import { CELL } from '../../../policy/parse/rule-lines.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
-import { CELL, check, type FoundAt, type PolicyCheck } from '../check.ts'
+import { check, type FoundAt, type PolicyCheck } from '../check.ts'
 import { routedActions } from '../reach/writers.ts'
 
 export const UNUSED: readonly PolicyCheck[] = [
