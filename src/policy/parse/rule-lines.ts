@@ -118,10 +118,7 @@ function csvCells(source: SourceFile, report: (diagnostic: Diagnostic) => void):
     })
   } catch (error) {
     if (!(error instanceof CsvError)) throw error
-    const texts = source.text.split('\n')
-    const line = error.code === 'CSV_QUOTE_NOT_CLOSED' ? openingLine(texts) : Number(error.lines ?? 1)
-    const column = (texts[line - 1] ?? '').indexOf('"') + 1
-    const place = { file: source.name, line, column: Math.max(column, 1) }
+    const place = quotePlace(source, error, (text) => text.startsWith('#'))
     report(
       fault(
         place,
@@ -134,11 +131,6 @@ function csvCells(source: SourceFile, report: (diagnostic: Diagnostic) => void):
   }
 }
 
-/** The number (from 1) of the first line with an unclosed quote. */
-function openingLine(texts: readonly string[]): number {
-  return texts.findIndex((text) => !text.startsWith('#') && text.split('"').length % 2 === 0) + 1
-}
-
 /** Refuses invisible characters, in comments too. */
 export function reportInvisible({ name, text }: SourceFile, report: (diagnostic: Diagnostic) => void): void {
   const placeOf = placesIn(name, text)
@@ -149,20 +141,32 @@ export function reportInvisible({ name, text }: SourceFile, report: (diagnostic:
   }
 }
 
-/** Column (from 1) of the first character of a cell in a line of CSV. */
+/** Column (from 1) of the first character of a cell. */
 function columnOf(text: string, cell: number): number {
-  let start = 0
+  return (cellStarts(text, ',')[cell] ?? text.length) + 1
+}
+
+/** Offsets in a record's text where its cells begin, after spaces. Inside quotes, a character separates nothing. */
+export function cellStarts(text: string, separator: string): readonly number[] {
+  const starts = [0]
   let quoted = false
-  let index = 0
-  for (let at = 0; at < text.length && index < cell; at++) {
+  for (let at = 0; at < text.length; at++) {
     if (text[at] === '"') quoted = !quoted
-    if (text[at] === ',' && !quoted) {
-      index++
-      start = at + 1
-    }
+    if (text[at] === separator && !quoted) starts.push(at + 1)
   }
-  if (index < cell) return text.length + 1
-  return start + text.slice(start).search(/\S|$/) + 1
+  return starts.map((start) => start + (/^[ \t]*/.exec(text.slice(start))?.[0].length ?? 0))
+}
+
+/** The first quote of the line that is no CSV; if a quote isn't closed, of the first line that may have opened it. */
+export function quotePlace(
+  { name, text }: SourceFile,
+  { code, lines }: InstanceType<typeof CsvError>,
+  isComment: (line: string) => boolean = () => false,
+): Place {
+  const texts = text.split('\n')
+  const open = texts.findIndex((line) => !isComment(line) && line.split('"').length % 2 === 0) + 1
+  const line = code === 'CSV_QUOTE_NOT_CLOSED' ? open : Number(lines ?? 1)
+  return { file: name, line, column: Math.max((texts[line - 1] ?? '').indexOf('"') + 1, 1) }
 }
 
 function fault(place: Place, code: string, message: string, hint: string): Diagnostic {

@@ -6,6 +6,7 @@
 import { dirname, join } from 'node:path'
 import { CsvError, parse } from 'csv-parse/sync'
 import { type Place, placesIn, type Reporter, type SourceFile } from '../../../base/diagnostic.ts'
+import { cellStarts, quotePlace } from '../../../policy/parse/rule-lines.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Expectation, MatrixColumn, ParsedWord } from './expectation.ts'
 import { columnText, failed, parsed } from './expectation.ts'
@@ -188,7 +189,7 @@ export function readTable(source: SourceFile, report: Reporter): readonly TableR
   const text = source.text.replace(/^\uFEFF/, '').replaceAll(/\r\n?/g, '\n')
   const separator = separatorOf(text)
   let line = 1
-  return recordsOf(source.name, text, separator, report)?.flatMap(({ record, raw }) => {
+  return recordsOf({ name: source.name, text }, separator, report)?.flatMap(({ record, raw }) => {
     const first = line
     line += raw.split('\n').length - 1
     if (record.every((cell) => cell.trim() === '')) return []
@@ -208,14 +209,9 @@ function separatorOf(text: string): Separator {
   return line.split(';').length > line.split(',').length ? ';' : ','
 }
 
-function recordsOf(
-  name: string,
-  text: string,
-  separator: Separator,
-  report: Reporter,
-): readonly CsvRecord[] | undefined {
+function recordsOf(source: SourceFile, separator: Separator, report: Reporter): readonly CsvRecord[] | undefined {
   try {
-    return parse(text, {
+    return parse(source.text, {
       delimiter: separator,
       raw: true,
       relax_column_count: true,
@@ -225,7 +221,7 @@ function recordsOf(
     }) as unknown as readonly CsvRecord[]
   } catch (error) {
     if (!(error instanceof CsvError)) throw error
-    report({ ...quotePlace(name, text, error), ...QUOTES })
+    report({ ...quotePlace(source, error), ...QUOTES })
     return undefined
   }
 }
@@ -236,24 +232,6 @@ const QUOTES = {
   message: 'the quotes in this row are not well-formed CSV',
   hint: 'write "" for a quote inside quotes, or save the file from the spreadsheet program again',
 } as const
-
-function quotePlace(file: string, text: string, error: CsvError): Place {
-  const lines = text.split('\n')
-  const open = lines.findIndex((line) => line.split('"').length % 2 === 0) + 1
-  const line = error.code === 'CSV_QUOTE_NOT_CLOSED' ? open : Number(error.lines ?? 1)
-  return { file, line, column: Math.max((lines[line - 1] ?? '').indexOf('"') + 1, 1) }
-}
-
-/** Offsets in the record's text where its cells begin, after spaces. */
-function cellStarts(raw: string, separator: Separator): readonly number[] {
-  const starts = [0]
-  let quoted = false
-  for (let at = 0; at < raw.length; at++) {
-    if (raw[at] === '"') quoted = !quoted
-    if (raw[at] === separator && !quoted) starts.push(at + 1)
-  }
-  return starts.map((start) => start + (/^[ \t]*/.exec(raw.slice(start))?.[0].length ?? 0))
-}
 
 export function lineOf(cells: readonly string[]): string {
   return `${cells.map(quoted).join(',')}\n`
