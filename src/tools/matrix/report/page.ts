@@ -28,7 +28,7 @@ export function runPage(run: Run): Page {
     filters: filtersHtml(run),
     main: html`${run.remarks.map((remark) => html`<p class="remark">${proseHtml(remark)}</p>\n`)}
 ${causesOf(run.results).map(causeHtml)}
-${runGridHtml(run.results)}`,
+${[...Map.groupBy(run.results, ({ place }) => place.file)].map(([file, some]) => fileHtml(file, some))}`,
   }
 }
 
@@ -129,10 +129,6 @@ const MEANINGS: Readonly<Record<TestOutcome, Meaning>> = {
   failed: 'wrong',
   impossible: 'untried',
   'left-out': 'left-out',
-}
-
-function runGridHtml(results: readonly Result[]): readonly Html[] {
-  return [...Map.groupBy(results, ({ place }) => place.file)].map(([file, some]) => fileHtml(file, some))
 }
 
 /** The id of the section that tells about a result. */

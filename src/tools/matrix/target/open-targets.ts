@@ -29,19 +29,17 @@ export interface TargetOptions extends Folders {
 /** Throws ToolError and FileError. */
 export async function openTargetPool(suite: Suite, asked: TargetOptions): Promise<TargetPool> {
   const { url, setupRole } = asked
-  if (url === undefined) return openHere(suite)
+  if (url === undefined) {
+    // Loads the server only for a run in this process.
+    const { openTrialPool, startTrialServer } = await import('./trial-target.ts')
+    return openTrialPool(suite, startTrialServer)
+  }
   const unknown = setupRole.split('+').find((role) => !suite.policy.roles.has(role))
   if (unknown !== undefined)
     throw new ToolError(
       `roles.yaml declares no role \`${unknown}\`: name a role that may create objects with --setup-role`,
     )
   return openDeploymentPool(suite, { url, setupRole, tokens: await tokensOf(asked) })
-}
-
-/** Loads the server only for a run in this process. */
-async function openHere(suite: Suite): Promise<TargetPool> {
-  const { openTrialPool, startTrialServer } = await import('./trial-target.ts')
-  return openTrialPool(suite, startTrialServer)
 }
 
 async function tokensOf({ tokens, key, keyPlace, ...claims }: TargetOptions): Promise<TokenSource> {
