@@ -74,9 +74,11 @@ function percentages(coverage: Coverage) {
   return { cells: percentOf(coverage.cells), unseen: unseen.map(({ text }) => text) }
 }
 
-/** In soak all routes, else those of this resource and of one that the server itself serves. */
+/** In soak all routes, else those of this resource but its commands, and of one that the server itself serves. */
 function ofFew(suite: PredictedSuite, name: string): PredictedSuite {
-  const few = suite.resources.routes.filter(({ resource }) => [name, 'system/health'].includes(resource))
+  const few = suite.resources.routes.filter(
+    ({ resource, command }) => command === undefined && [name, 'system/health'].includes(resource),
+  )
   return { ...suite, resources: { ...suite.resources, routes: soak(suite.resources.routes, few) } }
 }
 
