@@ -35,6 +35,12 @@ export function inTurn<T>(all: readonly T[], every: number, seed: number = SEED)
   return all.filter((_, i) => (i + seed) % apart === 0)
 }
 
+/** All in soak, else this many of them in a row, from one that the seed names: for what is found by a long search. */
+export function fewOf<T>(all: readonly T[], count: number, seed: number): readonly T[] {
+  const from = seed % Math.max(1, all.length)
+  return soak(all, [...all.slice(from), ...all.slice(0, from)].slice(0, count))
+}
+
 /** In soak every second of them, and other ones at each commit; else every fifth one. `nth` lists begin at others. */
 export function shareOf<T>(all: readonly T[], nth: number): readonly T[] {
   return inTurn(all, soak(2, 5), nth + soak(SEED, 0))

@@ -39,7 +39,7 @@ export function sameInSoak(file: string, bodies: readonly string[]): readonly st
 
 function amountsIn(text: string): number {
   // Types between the name and the bracket are blanks in a function's text.
-  return text.match(/\b(soak|runs|drawing|shareOf|inTurn)\s*[<(]/g)?.length ?? 0
+  return text.match(/\b(soak|runs|drawing|shareOf|fewOf|inTurn)\s*[<(]/g)?.length ?? 0
 }
 
 /** Whether a file of the tests imports another one, itself or through others. Both are paths from the root. */

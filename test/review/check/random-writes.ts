@@ -45,7 +45,7 @@ export function* randomWrites(policy: OraclePolicy, seed: number, count: number,
 }
 
 /** The searches that begin anew, if nothing else is wanted, and the changes that each tries. */
-const STARTS = 16
+export const STARTS = 16
 const CHANGES = 5000
 
 /** Whether a search finds a write with all the marks of one of these goals. A later mark is nearer than all before it. */
