@@ -138,7 +138,7 @@ export function* passRoleLevel(question: Question, policy: Snapshot): Steps<Call
   const table = yield* tableOf(policy, question, endpoint.action)
   if (endpoint.operation === 'options' || resource.builtIn) return decideRoute(policy, question, table)
   const readTable = endpoint.action === 'read' ? table : yield* tableOf(policy, question, 'read')
-  const ownership = policy.ownershipOf(resource.name)
+  const { ownership } = table
   const filled = endpoint.operation === 'create' ? filledFields(resource, ownership) : []
   const conditions = conditionsNow(policy.conditions, question, both(table.conditions, readTable.conditions))
   const attributes = both(both(table.attributes, readTable.attributes), attributesOf(filled))
@@ -160,7 +160,6 @@ export function* passRoleLevel(question: Question, policy: Snapshot): Steps<Call
     readTable,
     view: route.view === undefined ? undefined : policy.viewOf(resource.name, route.view),
     sets,
-    recorded: policy.recordedFieldsOf(resource),
     objectBytes: policy.limits.objectBytes,
     roleGuarantees: resource.name === USERS ? policy.roleGuarantees : undefined,
     reads: { lookups: [], caller: user && { id: user.id, version: record?.version } },
@@ -255,7 +254,7 @@ export function* decideOnObject(
   const representation = representations.getOrInsertComputed(object, represent)
   const related = yield* relate(relatingBy(grants), representation)
   const grant = grantOn(grants, related.names)
-  const facts = { ...factsOf(grants, related), object: recordObject(grants.recorded, representation) }
+  const facts = { ...factsOf(grants, related), object: recordObject(grants.table.recorded, representation) }
   const refusal = checkObject(grants, operation, related.names)
   if (refusal) return { ...refusal, evidence: evidenceOfRefusal(grants, related.names, grant, facts) }
   const evidence = evidenceOf(related.names, grant, facts)

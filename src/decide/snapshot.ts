@@ -3,7 +3,6 @@
 import { onceKnown } from '../base/now-or-later.ts'
 import { type Action, namesInRules, type Resource, type Resources } from '../resources/resource.ts'
 import type { Caller } from './caller.ts'
-import { recordedFields } from './evidence.ts'
 import type { IsGranted } from './grants/grant.ts'
 import { CellBudget, GrantTable } from './grants/grant-table.ts'
 import { type NamedSubjects, type Subject, Subjects } from './grants/subjects.ts'
@@ -46,7 +45,6 @@ export class Snapshot {
   readonly #resources: Resources
   readonly #engine: Engine
   readonly #subjects: Subjects
-  readonly #recorded = new Map<string, readonly string[]>()
   readonly #cells = new CellBudget()
   readonly #trust = new WeakMap<Subject, Trust>()
 
@@ -83,15 +81,6 @@ export class Snapshot {
 
   ownershipOf(resource: string): Ownership | undefined {
     return this.#policy.ownership.get(resource)
-  }
-
-  /** The fields of a resource's objects that decision records keep. */
-  recordedFieldsOf(resource: Resource): readonly string[] {
-    const known = this.#recorded.get(resource.name)
-    if (known) return known
-    const fields = recordedFields(resource, this.ownershipOf(resource.name))
-    this.#recorded.set(resource.name, fields)
-    return fields
   }
 
   resourceNamed(name: string): Resource {

@@ -7,7 +7,7 @@ import type { TokenVerifier } from '../identity/caller.ts'
 import type { Resources } from '../resources/resource.ts'
 import type { Store, Transactions } from '../store/contract.ts'
 import type { Directory } from '../store/directory.ts'
-import { readForwarded, recognizeGateway } from './authzen/forward.ts'
+import { readForwarded } from './authzen/forward.ts'
 import { holding } from './batch/hold-requests.ts'
 import type { ClientAddress } from './http/client-address.ts'
 import { type AskInMemory, inMemory } from './http/in-memory.ts'
@@ -56,7 +56,6 @@ export function useStages(app: Koa, parts: StackParts): void {
     // Every error becomes a problem, every answer has its headers and its record.
     .use(answer(parts))
     .use(match(routers))
-    .use(recognizeGateway(routers))
     .use(refuseWhileDraining(parts.shutdown))
     .use(refuseFloods(rateLimiter, clientAddress))
     // For a gateway: from here on, the request is its client's.

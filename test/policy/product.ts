@@ -9,7 +9,6 @@ import type { RoleLevel } from '../../src/decide/grants/role-level.ts'
 import { filledFields } from '../../src/decide/relations/ownership.ts'
 import { askingAs, type CallerAndTime } from '../../src/decide/relations/relation-kind.ts'
 import { NO_CONDITIONS } from '../../src/decide/request-conditions/conditions-now.ts'
-
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'
 import type { Snapshot } from '../../src/decide/snapshot.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
@@ -86,7 +85,6 @@ export async function grantsOf(
     roleGuarantees: undefined,
     objectBytes: 1_000_000,
     sets: new Set(),
-    recorded: snapshot.recordedFieldsOf(resource),
     reads: { lookups: [] },
   }
 }

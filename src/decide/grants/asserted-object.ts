@@ -124,9 +124,9 @@ function namesOf({ table }: CallerGrants, holds: (leaf: Relation) => boolean): r
 }
 
 /** The asserted fields that records keep. */
-function recordedOf({ recorded }: CallerGrants, { attributes }: AssertedObject): Representation {
+function recordedOf({ table }: CallerGrants, { attributes }: AssertedObject): Representation {
   return Object.fromEntries(
-    recorded.filter((name) => Object.hasOwn(attributes, name)).map((name) => [name, attributes[name] ?? null]),
+    table.recorded.filter((name) => Object.hasOwn(attributes, name)).map((name) => [name, attributes[name] ?? null]),
   )
 }
 

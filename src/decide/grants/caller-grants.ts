@@ -38,8 +38,6 @@ export interface CallerGrants {
   readonly view: ReadonlySet<string> | undefined
   /** Of a command: the fields that it always sets, which must all be granted. */
   readonly sets: FieldNames
-  /** The fields of an object that a decision record keeps. */
-  readonly recorded: readonly string[]
   /** The largest document that a write may leave. */
   readonly objectBytes: number
   /** What must hold of people; undefined for other resources. */

@@ -6,7 +6,8 @@
 import { LRUCache } from 'lru-cache'
 import { subsets } from '../../base/subsets.ts'
 import type { Condition } from '../conditions/condition.ts'
-import type { Rule } from '../policy.ts'
+import { recordedFields } from '../evidence.ts'
+import type { Ownership, Rule } from '../policy.ts'
 import { comparedAttributes, isTimed, leavesOf, meaningOf, stepOf } from '../relations/all-kinds.ts'
 import type { CallerAndTime, Has, Relation } from '../relations/relation-kind.ts'
 import { fitsObject, fitsResult, isOfFirstDecision, namesIn, type ResultNames, ruleNames } from '../rules/terms.ts'
@@ -37,6 +38,10 @@ const MOST_BITS_OF_THREE = 10
 
 export class GrantTable {
   readonly #parts: TableParts
+  /** How callers relate to objects of the resource. */
+  readonly ownership: Ownership | undefined
+  /** The fields of an object that decision records keep. */
+  readonly recorded: readonly string[]
   readonly #budget: CellBudget
   /** Classes of fields that no view distinguishes: a cell asks about the first field of each class. */
   readonly #classes: readonly (readonly string[])[]
@@ -67,6 +72,8 @@ export class GrantTable {
 
   constructor(parts: TableParts, budget: CellBudget) {
     this.#parts = parts
+    this.ownership = parts.ownership
+    this.recorded = recordedFields(parts.resource, parts.ownership)
     this.#budget = budget
     this.#wheres = budget.conditions.ofTable()
     this.#classes = classesOf(parts)

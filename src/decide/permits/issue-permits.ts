@@ -62,11 +62,11 @@ export function* permitCreate(
   { after, named, faults, choosesId = false }: Proposal,
   passed: Passed,
 ): Steps<Permit<'create'> | Refusal, FactNeed> {
-  const { resource, recorded, reads } = grants
+  const { resource, table, reads } = grants
   const related = yield* relate(relatingBy(grants), after)
   const evidence = evidenceOf(related.names, grantOn(grants, related.names), {
     ...factsOf(grants, related),
-    proposed: recordObject(recorded, after),
+    proposed: recordObject(table.recorded, after),
     named: namesOf(resource, named),
     ...(choosesId ? { chosen: ['id'] } : {}),
   })
@@ -100,7 +100,7 @@ function mayChooseId(grants: CallerGrants): boolean {
 export function checkNamed(grants: CallerGrants, evidence: Evidence, named: Iterable<string>): Evidence | Refusal {
   const names = [...named]
   const asked = withFacts(evidence, { named: namesOf(grants.resource, names) })
-  return refusalOfResult(grants, asked, (one) => hiddenNames(one, evidence.relations, names)) ?? asked
+  return refusalOfResult(grants, asked, (one) => hiddenFields(one, evidence.relations, { named: names })) ?? asked
 }
 
 /**
@@ -115,14 +115,14 @@ export function checkRead(
   const { relations } = evidence
   const { resource } = grants
   const asked = withFacts(evidence, { read: namesOf(resource, read), named: namesOf(resource, named) })
-  if (!hiddenReads(grants, relations, read)) return asked
-  const unpermitted = (one: CallerGrants) => hiddenReads(one, relations, read) ?? hiddenNames(one, relations, named)
-  return refusalOfResult(grants, asked, unpermitted) ?? asked
+  if (!hiddenFields(grants, relations, { read, named: [] })) return asked
+  return refusalOfResult(grants, asked, (one) => hiddenFields(one, relations, { read, named })) ?? asked
 }
 
 interface PatchedFields {
-  readonly read: readonly string[]
-  readonly named: readonly string[]
+  /** Those whose stored value the request would reveal. */
+  readonly read: Iterable<string>
+  readonly named: Iterable<string>
 }
 
 function withFacts(evidence: Evidence, facts: Facts): Evidence {
@@ -140,7 +140,7 @@ export function* permitUpdate(
   passed: Passed,
 ): Steps<Permit<'update'> | Refusal, FactNeed> {
   const { after, named, read, removed, faults } = proposal
-  const { resource, recorded, reads } = grants
+  const { resource, table, reads } = grants
   const before = related.object
   const result = yield* relateResult(relatingBy(grants), related, after)
   const all = new Set([...Object.keys(before), ...Object.keys(after), ...named])
@@ -149,8 +149,8 @@ export function* permitUpdate(
   const facts = {
     ...factsOf(grants, related),
     ...(stepsAfter.length > 0 ? { relatedAfter: heldBy(stepsAfter) } : {}),
-    object: recordObject(recorded, before),
-    proposed: recordObject(recorded, after),
+    object: recordObject(table.recorded, before),
+    proposed: recordObject(table.recorded, after),
     changed: [...changed],
     named: namesOf(resource, named),
     ...(read ? { read: namesOf(resource, read) } : {}),
@@ -281,11 +281,8 @@ interface Unpermitted {
   readonly fieldsRefused?: readonly string[]
 }
 
-function fieldsUnpermitted(
-  fieldsRefused: readonly string[],
-  check: 'write' | 'read' = 'write',
-): Unpermitted | undefined {
-  return fieldsRefused.length === 0 ? undefined : { check, fieldsRefused }
+function fieldsUnpermitted(fieldsRefused: readonly string[]): Unpermitted | undefined {
+  return fieldsRefused.length === 0 ? undefined : { check: 'write', fieldsRefused }
 }
 
 type PermitCheck = (grants: CallerGrants) => Unpermitted | undefined
@@ -324,12 +321,10 @@ export function refusalOfUpdate(
   const { named } = fields
   const unread = named.difference(readableOn(grants, names.stored))
   const unpermittedTo = (one: CallerGrants) =>
-    hiddenReads(one, names.stored, read) ??
-    hiddenNames(one, names.stored, named) ??
-    unpermittedResult(one, names, { ...fields, unread })
+    hiddenFields(one, names.stored, { read, named }) ?? unpermittedResult(one, names, { ...fields, unread })
   const found = unpermittedTo(grants)
   if (!found) return undefined
-  const hidden = new Set(hiddenNames(grants, names.stored, named)?.fieldsRefused)
+  const hidden = new Set(hiddenFields(grants, names.stored, { named })?.fieldsRefused)
   const refusal = refusalOfResult(grants, evidenceBy(found.check === 'read' || hidden.size > 0), unpermittedTo)
   // The result of a patch that reads a hidden value would reveal this value.
   if (!refusal || refusal.stepUp || refusal.check === 'read' || hidden.size === 0) return refusal
@@ -338,26 +333,17 @@ export function refusalOfUpdate(
   return unpermitted(grants) ? { ...refusal, ...stepUpPast(grants, unpermitted) } : refusal
 }
 
-/** Fields that the caller may neither read nor write. */
-function hiddenNames(
+/** What the request would reveal and the caller may not read; else the named fields that it may neither read nor write. */
+function hiddenFields(
   grants: CallerGrants,
   relations: readonly string[],
-  named: Iterable<string>,
+  { read = [], named }: Pick<PatchedFields, 'named'> & Partial<PatchedFields>,
 ): Unpermitted | undefined {
   const [readable, writable] = [readableOn(grants, relations), grantOn(grants, relations).fields]
+  const revealed = namesOf(grants.resource, read, ({ name }) => !readable.has(name))
+  if (revealed.length > 0) return { check: 'read', fieldsRefused: revealed }
   const isHidden = ({ name, readOnly }: Field) => !readable.has(name) && (readOnly || !writable.has(name))
   return fieldsUnpermitted(namesOf(grants.resource, named, isHidden))
-}
-
-/** Fields whose stored value the request would reveal, and that the caller may not read. */
-function hiddenReads(
-  grants: CallerGrants,
-  relations: readonly string[],
-  read: Iterable<string>,
-): Unpermitted | undefined {
-  const readable = readableOn(grants, relations)
-  const hidden = namesOf(grants.resource, read, ({ name }) => !readable.has(name))
-  return fieldsUnpermitted(hidden, 'read')
 }
 
 /** The fields of a write, by name. */

@@ -32,7 +32,9 @@ export function rememberTokens(verifier: KeyedVerifier): RememberingVerifier {
     generation = current
     // A longer token is refused without any further work.
     const found = token.length <= MAX_TOKEN_LENGTH ? tokens.get(token) : undefined
-    return found && holds(found) ? found : undefined
+    // Whole seconds, as RFC 7519 (4.1.4, 4.1.5) and jose compare them.
+    const seconds = Math.floor(Date.now() / 1000)
+    return found?.valid && found.valid.from <= seconds && seconds < found.valid.until ? found : undefined
   }
   const verify = async (token: string) => {
     const before = verifier.keyGeneration()
@@ -47,12 +49,6 @@ export function rememberTokens(verifier: KeyedVerifier): RememberingVerifier {
     knows: (token) => recall(token) !== undefined,
     verify: (token) => recall(token) ?? verify(token),
   }
-}
-
-/** Compares whole seconds, as RFC 7519 (4.1.4, 4.1.5) and jose do. */
-function holds({ valid }: Remembered): boolean {
-  const seconds = Math.floor(Date.now() / 1000)
-  return valid !== undefined && valid.from <= seconds && seconds < valid.until
 }
 
 /** `verifiers`: by issuer. Anybody can write an `iss`, so the issuer's own verifier checks it again. */

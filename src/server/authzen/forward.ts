@@ -1,6 +1,6 @@
 /**
- * For requests of gateways: `recognizeGateway` comes before every stage that can refuse, so that each refusal has the
- * status and the headers that a gateway understands. After `readForwarded`, the request is the one that the gateway's
+ * For requests of gateways: `match` calls `recognizeGateway` before a stage can refuse, so that each refusal has the status
+ * and the headers that a gateway understands. After `readForwarded`, the request is the one that the gateway's
  * client sent. Limits count it, the policy decides it and the record shows it as if it had come here itself; only the
  * answer differs.
  */
@@ -17,7 +17,6 @@ import {
   forwardedRoutes,
   type Match,
   type RouteMatch,
-  type Routers,
 } from '../../resources/routing/match-route.ts'
 import { readTarget, type Target } from '../../resources/routing/request-target.ts'
 import { createClientAddress } from '../http/client-address.ts'
@@ -26,23 +25,18 @@ import { verifyCredentials } from '../stages/authenticate.ts'
 import { decideRequest, type Gate } from '../stages/authorize.ts'
 import type { Accepted, Addressed, Forwarding, Matched, Received, Stage, Writable } from '../stages/state.ts'
 
-export function recognizeGateway(routers: Pick<Routers, 'find'>): Stage<Received & Matched, Forwarding> {
-  return (ctx, next) => {
-    const { match, headers, revision, requestId } = ctx.state
-    // The path of a malformed request can still be read, but for one that Node's parser refused.
-    const asked = match.kind === 'malformed' ? routers.find('GET', readTarget(ctx.req.url ?? '')).match : match
-    const own = gatewaysMatch(asked)
-    if (!own) return next()
-    // On every answer, whatever it will be.
-    Object.assign(headers, NOBODY, {
-      'X-Sallyport-Revision': revision,
-      'X-Sallyport-Request': requestId,
-      'X-Sallyport-Problem': '',
-      'Cache-Control': 'no-store',
-    })
-    ctx.state.forwarded = { profile: own.profile, route: own.match.route.path }
-    return next()
-  }
+/** `asked`: the gateway's route. */
+export function recognizeGateway(state: Received & Writable<Forwarding>, asked: Match): void {
+  const own = gatewaysMatch(asked)
+  if (!own) return
+  // On every answer, whatever it will be.
+  Object.assign(state.headers, NOBODY, {
+    'X-Sallyport-Revision': state.revision,
+    'X-Sallyport-Request': state.requestId,
+    'X-Sallyport-Problem': '',
+    'Cache-Control': 'no-store',
+  })
+  state.forwarded = { profile: own.profile, route: own.match.route.path }
 }
 
 export function readForwarded(
@@ -67,7 +61,7 @@ export function readForwarded(
   }
   // Other requests wait for no promise here.
   return (ctx, next) => {
-    const own = gatewaysMatch(ctx.state.match)
+    const own = ctx.state.forwarded && gatewaysMatch(ctx.state.match)
     return own ? read(ctx.req, ctx.state, own).then(next) : next()
   }
 }

@@ -48,7 +48,7 @@ export function answer(parts: AnswerParts): Stage<object, Received> {
   return async (ctx, next) => {
     const state: Writable<RequestState> = receive(parts, ctx.method, ctx.state)
     ctx.state = state
-    echoRequestId(ctx.req, state.headers)
+    if (ctx.req.headers['x-request-id'] !== undefined) echoRequestId(ctx.req, state.headers)
     parts.cors?.share(ctx.req, state.headers)
     try {
       // The record shows the same time that selects the valid rules.

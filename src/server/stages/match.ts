@@ -1,21 +1,27 @@
 /**
  * Finds the route of a request, and the faults that Node's parser accepts. For a malformed request, an unknown path or
- * method it provides a value; a later stage refuses the request, after the rate limits have counted it.
+ * method it provides a value; a later stage refuses the request, after the rate limits have counted it. It also knows the
+ * routes of gateways.
  */
 import type { IncomingMessage } from 'node:http'
 import { Problem } from '../../base/problems/problem.ts'
 import type { Routers } from '../../resources/routing/match-route.ts'
 import { isAuthority, readTarget } from '../../resources/routing/request-target.ts'
+import { recognizeGateway } from '../authzen/forward.ts'
 import { interruptionOf } from '../http/http-server.ts'
-import type { Matched, Received, Stage } from './state.ts'
+import type { Forwarding, Matched, Received, Stage } from './state.ts'
 
-export function match(routers: Pick<Routers, 'find'>): Stage<Received, Matched> {
+export function match(routers: Pick<Routers, 'find'>): Stage<Received, Matched & Forwarding> {
   return (ctx, next) => {
-    const { match: found, routes } = routers.find(ctx.method, findMalformed(ctx.req) ?? readTarget(ctx.req.url ?? ''))
+    const target = readTarget(ctx.req.url ?? '')
+    const { match: found, routes } = routers.find(ctx.method, findMalformed(ctx.req) ?? target)
     ctx.state.match = found
     ctx.state.routes = routes
     // A request without clear bounds ends its connection, even if the rate limits refuse it first.
     if (found.kind === 'malformed') Object.assign(ctx.state.headers, found.problem.headers)
+    // The path of a malformed request can still be read, but for one that Node's parser refused.
+    const asked = found.kind === 'malformed' ? routers.find('GET', target).match : found
+    if ('route' in asked && asked.route.gateway) recognizeGateway(ctx.state, asked)
     return next()
   }
 }

@@ -79,7 +79,7 @@ interface ForwardedRequest {
   readonly method?: string
 }
 
-/** Provided by `readForwarded`. */
+/** Provided by `match`, and completed by `readForwarded`. */
 export interface Forwarding {
   /** Undefined for a request that no gateway asks about; else the state is about its client's request. */
   readonly forwarded?: ForwardedRequest

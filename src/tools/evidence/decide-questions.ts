@@ -15,7 +15,7 @@ import {
 } from '../../analysis/replay/recorded.ts'
 import { comparisonsIn } from '../../decide/conditions/condition.ts'
 import type { Decision } from '../../decide/decision.ts'
-import type { Facts } from '../../decide/evidence.ts'
+import { type Facts, recordedFields } from '../../decide/evidence.ts'
 import { NO_FACTS, withFacts } from '../../decide/facts.ts'
 import { actionNamed, type Trust } from '../../decide/grants/trust.ts'
 import type { Refusal } from '../../decide/refusal.ts'
@@ -130,7 +130,10 @@ async function answerAgain(question: RecordedQuestion): Promise<AnsweredAgain> {
 function isOfStored({ facts: { object }, trust, policy }: RecordedQuestion, { resource }: AskedRoute): boolean {
   if (resource.external) return false
   if (!trust.assertedResources.has(resource.name)) return true
-  return object !== undefined && policy.snapshot.recordedFieldsOf(resource).every((name) => Object.hasOwn(object, name))
+  return (
+    object !== undefined &&
+    recordedFields(resource, policy.snapshot.ownershipOf(resource.name)).every((name) => Object.hasOwn(object, name))
+  )
 }
 
 type About = { readonly target: AskedRoute; readonly subject: KnownSubject }
