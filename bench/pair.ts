@@ -10,10 +10,10 @@ import { askInMemory, printQuantiles, serverOf } from './load/in-memory.ts'
 
 const WARM_UPS = 15
 
-type Kind = 'get' | 'list' | 'create'
+type Kind = 'get' | 'list' | 'create' | 'patch'
 
-/** Creates wait for the disk. */
-const SHARE: Readonly<Record<Kind, number>> = { get: 1, list: 1 / 4, create: 1 / 10 }
+/** Writes wait for the disk. */
+const SHARE: Readonly<Record<Kind, number>> = { get: 1, list: 1 / 4, create: 1 / 10, patch: 1 / 10 }
 
 interface Paired {
   readonly name: string
@@ -23,7 +23,7 @@ interface Paired {
 
 async function compare(): Promise<void> {
   const options = {
-    only: { type: 'string', default: 'get,list,create' },
+    only: { type: 'string', default: 'get,list,create,patch' },
     rounds: { type: 'string', default: '100' },
     requests: { type: 'string', default: '320' },
   } as const
@@ -83,14 +83,19 @@ async function start(name: string, checkout: string): Promise<Paired> {
   const list = target.path.replace(/\/$/, '')
   const head = (line: string) => `${line} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${target.token}\r\n`
   const body = JSON.stringify({ title: 'Milk', body: 'two' })
-  const of = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  const of = (text: string) => `Content-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`
+  const patch = (title: string) => (id: string) =>
+    `${head(`PATCH ${target.path}${id}`)}If-Match: *\r\n${of(JSON.stringify({ title }))}`
+  const patched: readonly string[] = target.ids.slice(0, 16)
   return {
     name,
     server,
     requests: {
       get: target.ids.slice(0, 100).map((id: string) => `${head(`GET ${target.path}${id}`)}\r\n`),
       list: [`${head(`GET ${list}?limit=20`)}\r\n`],
-      create: [head(`POST ${list}`) + of],
+      create: [head(`POST ${list}`) + of(body)],
+      // Each changes something: otherwise nothing is written.
+      patch: [...patched.map(patch('Milk')), ...patched.map(patch('Bread'))],
     },
   }
 }
