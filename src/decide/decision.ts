@@ -18,6 +18,7 @@ import {
   permitCreate,
   permitDelete,
   permitUpdate,
+  shortEvidence,
 } from './permits/issue-permits.ts'
 import type { Permit } from './permits/permit.ts'
 import { USERS } from './policy.ts'
@@ -156,7 +157,7 @@ export class UpdateDecision {
 
   /** What the policy has allowed so far: other stages may still refuse the request. */
   get evidence(): Evidence {
-    return this.#evidence
+    return shortEvidence(this.#evidence)
   }
 
   /** The fields that a create fills: a replacement keeps them where its body doesn't name them. */

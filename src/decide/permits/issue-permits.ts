@@ -70,7 +70,7 @@ export function* permitCreate(
     named: namesOf(resource, named),
     ...(choosesId ? { chosen: ['id'] } : {}),
   })
-  const shortened = short(evidence)
+  const shortened = shortEvidence(evidence)
   const refusal = refusalOfResult(grants, shortened, (asked): Unpermitted | undefined => {
     const { fields } = grantOn(asked, related.names)
     if (fields.size === 0) return { check: 'object' }
@@ -163,10 +163,10 @@ export function* permitUpdate(
   const isRefused = grantedAfter.fields.size === 0
   const shortened = isRefused ? evidenceOf(result.names.mixed, grantedAfter, facts) : evidence
   const refusal = refusalOfUpdate(grants, { names: result.names, fields: { all, named, changed }, read }, (isHidden) =>
-    short(isHidden ? { ...first, facts } : shortened),
+    shortEvidence(isHidden ? { ...first, facts } : shortened),
   )
   if (refusal) return refusal
-  passed(short(evidence))
+  passed(evidence)
   const document = documentPart(after)
   const unfit = refuseUnfit(grants, { faults, document, evidence, before: object.document })
   if (unfit) return unfit
@@ -239,7 +239,7 @@ function refuseUnfit(
   { objectBytes, roleGuarantees }: Pick<CallerGrants, 'objectBytes' | 'roleGuarantees'>,
   { faults, document, evidence, before }: PermittedWrite,
 ): Refusal | undefined {
-  const shortened = () => (evidence ? { evidence: short(evidence) } : {})
+  const shortened = () => (evidence ? { evidence: shortEvidence(evidence) } : {})
   const found = faults()
   if (found.length > 0) return refusalBy('schema', { ...shortened(), faults: found })
   const size = sizeOf(document)
@@ -255,7 +255,7 @@ function sizeOf(document: Document): number {
 }
 
 /** Leaves out values that are too long to be compared: otherwise a refused request could fill the log. */
-function short(evidence: Evidence): Evidence {
+export function shortEvidence(evidence: Evidence): Evidence {
   const { proposed = {} } = evidence.facts
   if (Object.values(proposed).every(isShort)) return evidence
   const kept = Object.entries(proposed).filter(([, value]) => isShort(value))

@@ -56,8 +56,7 @@ export class UnreadAnswers {
   }
 
   /** Counts an answer until it has been taken or its connection is gone. Throws Problem answers-unread. */
-  hold(response: ServerResponse, holder: string, body: AnswerBody): void {
-    if (typeof body === 'string') return
+  hold(response: ServerResponse, holder: string, body: Buffer): void {
     if (!this.#hasRoom(holder, body.length)) throw answersUnread()
     this.keep(response, holder, body)
   }

@@ -82,8 +82,11 @@ function holdAnswer(unread: UnreadAnswers, response: ServerResponse, state: Writ
   if (outcome?.body === undefined) return
   const body = answerBodyOf(outcome.body instanceof WrittenJson ? outcome.body.text : JSON.stringify(outcome.body))
   state.outcome = { ...outcome, body: undefined }
-  if (state.committed) unread.keep(response, holderOf(state), body)
-  else unread.hold(response, holderOf(state), body)
+  // Small answers aren't counted.
+  if (typeof body !== 'string') {
+    if (state.committed) unread.keep(response, holderOf(state), body)
+    else unread.hold(response, holderOf(state), body)
+  }
   state.body = body
 }
 

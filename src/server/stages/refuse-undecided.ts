@@ -5,7 +5,7 @@
 import { Problem } from '../../base/problems/problem.ts'
 import type { Caller } from '../../decide/caller.ts'
 import type { Authentication } from '../../identity/caller.ts'
-import type { Resources } from '../../resources/resource.ts'
+import type { Resources, Route } from '../../resources/resource.ts'
 import type { Match, RouteMatch } from '../../resources/routing/match-route.ts'
 import type { PolicyChannel } from '../policy-changes/follow-versions.ts'
 import { failureOf } from './authenticate.ts'
@@ -22,7 +22,7 @@ export function refusePathMethodToken(
     const { match, authentication, at, wholeAddress: address, forwarded } = ctx.state
     if (match.kind !== 'route') throw noRoute(match)
     const caller = callerOf(authentication)
-    refuseGone(match, at)
+    if (match.route.lifecycle) refuseGone(match.route.lifecycle, at)
     const resource = resources.byName.get(match.route.resource)
     if (!resource) throw new Error(`no schema declares ${match.route.resource}`)
     ctx.state.accepted = { match, caller, at, address, forwarded }
@@ -68,8 +68,7 @@ function callerOf(authentication: Authentication): Caller | undefined {
  * Throws Problem gone from the sunset on (RFC 9110 section 15.5.11), for every method and caller. `now` is milliseconds
  * since the epoch.
  */
-function refuseGone({ route }: RouteMatch, now: number): void {
-  const { sunsetAt, successor } = route.lifecycle ?? {}
+function refuseGone({ sunsetAt, successor }: NonNullable<Route['lifecycle']>, now: number): void {
   if (sunsetAt === undefined || now < sunsetAt) return
   const instead = successor === undefined ? '' : ' Use the path in the header Link.'
   throw new Problem('gone', `This path ended on ${new Date(sunsetAt).toISOString().slice(0, 10)}.${instead}`)
