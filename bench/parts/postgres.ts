@@ -3,7 +3,7 @@
 import { DIALECT } from '../../src/store/postgres/dialect.ts'
 import { tableOf } from '../../src/store/postgres/stored-text.ts'
 import { objectById } from '../../src/store/sql/objects.ts'
-import { quoteName } from '../../src/store/sql/quote.ts'
+import { quoteName } from '../../src/store/sql/statement.ts'
 import { ours, postgresByHand } from '../contenders.ts'
 import { withDatabase } from '../fixture/environment.ts'
 import { USUAL } from '../fixture/shape.ts'

@@ -7,7 +7,7 @@ import { planTable } from '../../src/store/postgres/layout/tables.ts'
 import type { QueriedTableOf } from '../../src/store/postgres/query/condition.ts'
 import { listStatement } from '../../src/store/postgres/query/lists.ts'
 import { gatheredPage, pageStatement } from '../../src/store/postgres/query/pages.ts'
-import { quoteName } from '../../src/store/sql/quote.ts'
+import { quoteName } from '../../src/store/sql/statement.ts'
 import { createSchema, type TestSchema } from './postgres-schemas.ts'
 import { INDEXED, RELATED } from './random-related.ts'
 

@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { quoteLiteral, quoteName } from '../../src/store/sql/quote.ts'
+import { quoteLiteral, quoteName } from '../../src/store/sql/statement.ts'
 import { parameters } from '../../src/store/sqlite/query/condition.ts'
 
 /** Node hands SQLite a statement up to the first NUL, so one that holds it is refused; a schema's names are well-formed. */

@@ -3,7 +3,7 @@
  * escaped too. The order by code points stays the same.
  */
 import { createHash } from 'node:crypto'
-import { quoteLiteral, wellFormed } from '../sql/quote.ts'
+import { quoteLiteral, wellFormed } from '../sql/statement.ts'
 
 const ESCAPE = '\u0001'
 const [FOR_NUL, FOR_ESCAPE, FOR_SURROGATE] = ['\u0001', '\u0002', '\u0003']

@@ -7,8 +7,16 @@ import type { ChangedObject, ChangesAfter, ObjectChange, ObjectChanges, ObjectLi
 import { DamagedObject } from '../errors.ts'
 import { parseStored } from '../parse-stored.ts'
 import { storedObject } from './objects.ts'
-import { quoteLiteral } from './quote.ts'
-import { first, type Row, type SqlDialect, type SqlEngine, type SqlValue, sql, type Work } from './statement.ts'
+import {
+  first,
+  quoteLiteral,
+  type Row,
+  type SqlDialect,
+  type SqlEngine,
+  type SqlValue,
+  sql,
+  type Work,
+} from './statement.ts'
 
 /** How often a process that has listeners asks for the commits of all processes. */
 const LOOK_MS = 100

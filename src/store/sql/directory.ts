@@ -23,8 +23,17 @@ import { readMark, writeMark } from './named-values.ts'
 import type { SqlObjects } from './objects.ts'
 import { addRecord } from './outbox.ts'
 import { withinBounds } from './people-with-role.ts'
-import { wellFormed } from './quote.ts'
-import { isTrue, type Row, read, type SqlDialect, type SqlEngine, type Statement, sql, type Work } from './statement.ts'
+import {
+  isTrue,
+  type Row,
+  read,
+  type SqlDialect,
+  type SqlEngine,
+  type Statement,
+  sql,
+  type Work,
+  wellFormed,
+} from './statement.ts'
 
 /** The number of ended sessions that opening a session deletes: more than are added. */
 const SWEPT_AT_ONCE = 10

@@ -4,8 +4,7 @@ import { SERVER_FIELDS } from '../../decide/conditions/condition.ts'
 import type { Field, Resource } from '../../resources/resource.ts'
 import type { SortKey } from '../contract.ts'
 import { UnfitDatabase } from '../errors.ts'
-import { quoteName } from './quote.ts'
-import { isTrue, type Statement, sql, type Work } from './statement.ts'
+import { isTrue, quoteName, type Statement, sql, type Work } from './statement.ts'
 
 export type IndexKey = Pick<SortKey, 'field' | 'by'>
 

@@ -43,13 +43,6 @@ export function planTables<Plan>(
   return storedResources(resources).map((resource) => planTable(resource, indexFields?.get(resource.name) ?? []))
 }
 
-/** A resource without a table is a bug, so StoreUnavailable would be wrong. */
-export function getOrFail<T>(tables: ReadonlyMap<string, T>, resource: string): T {
-  const table = tables.get(resource)
-  if (!table) throw new Error(`the store has no resource \`${resource}\``)
-  return table
-}
-
 /** The most expired idempotency keys, and ended sessions, that opening the database deletes. */
 const SWEPT_AT_START = 10_000
 

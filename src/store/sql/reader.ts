@@ -8,8 +8,7 @@ import { apiKeys } from './directory.ts'
 import { fittedSchemas, storedMigrations } from './migrations.ts'
 import { OBJECT_COLUMNS, objectById, objectsAfter, storedObject } from './objects.ts'
 import { peopleWith } from './people-with-role.ts'
-import { quoteName } from './quote.ts'
-import { first, type Row, type SqlDialect, type Statement, sql, type Work } from './statement.ts'
+import { first, quoteName, type Row, type SqlDialect, type Statement, sql, type Work } from './statement.ts'
 
 export interface ReaderEngine {
   readonly dialect: SqlDialect

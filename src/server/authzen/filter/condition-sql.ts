@@ -8,7 +8,7 @@ import type { Between, Climb, Condition, Holds, Present, Related, Time } from '.
 import type { COLUMN_TYPES } from '../../../resources/built-in/filter-schemas.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import { type ConditionKinds, writeCondition } from '../../../store/sql/condition.ts'
-import { quoteName } from '../../../store/sql/quote.ts'
+import { quoteName } from '../../../store/sql/statement.ts'
 
 /** A part of a statement. The placeholders of PostgreSQL count from `firstParameter`; those of SQLite are `?`. */
 export type Sql = {

@@ -15,8 +15,9 @@ import {
   within,
 } from '../../sql/condition.ts'
 import type { IndexKey } from '../../sql/indexes.ts'
-import { quoteName, SERVER_COLUMNS } from '../../sql/quote.ts'
+import { SERVER_COLUMNS } from '../../sql/objects.ts'
 import type { SqlValue, Statement } from '../../sql/statement.ts'
+import { quoteName } from '../../sql/statement.ts'
 import { KIND, keyOf, LIST } from '../layout/keys.ts'
 import { encodeText, quoteText } from '../stored-text.ts'
 

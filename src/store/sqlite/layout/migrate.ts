@@ -4,8 +4,8 @@ import { USERS } from '../../../decide/policy.ts'
 import { addChangeSql, beginChanges, endChanges, goOnWithChanges } from '../../sql/changes.ts'
 import { type IndexedTable, migrateIndexes } from '../../sql/indexes.ts'
 import { PROBED } from '../../sql/named-values.ts'
-import { quoteLiteral, quoteName, SERVER_COLUMNS } from '../../sql/quote.ts'
-import { sql } from '../../sql/statement.ts'
+import { SERVER_COLUMNS } from '../../sql/objects.ts'
+import { quoteLiteral, quoteName, sql } from '../../sql/statement.ts'
 import {
   AFTER_INSERTED_USER,
   afterDeletedUser,

@@ -3,7 +3,8 @@ import type { Resource } from '../../../resources/resource.ts'
 import { togetherName } from '../../errors.ts'
 import { type IndexKey, planIndexes } from '../../sql/indexes.ts'
 import { instantOfText } from '../../sql/instant-of-text.ts'
-import { quoteLiteral, SERVER_COLUMNS } from '../../sql/quote.ts'
+import { SERVER_COLUMNS } from '../../sql/objects.ts'
+import { quoteLiteral } from '../../sql/statement.ts'
 
 /** The beginning of the name of a table of objects. */
 export const TABLE_PREFIX = 'objects_'

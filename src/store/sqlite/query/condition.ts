@@ -13,7 +13,7 @@ import {
   someValue,
 } from '../../sql/condition.ts'
 import { instantOfText } from '../../sql/instant-of-text.ts'
-import { SERVER_COLUMNS } from '../../sql/quote.ts'
+import { SERVER_COLUMNS } from '../../sql/objects.ts'
 import type { SqlValue } from '../../sql/statement.ts'
 import { comparable, jsonPath } from '../layout/schema.ts'
 import { stepOfElement, stepOfRow } from './work.ts'
