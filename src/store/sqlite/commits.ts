@@ -10,13 +10,11 @@ import { answering, inTransaction, inUndoneTransaction, ofContract } from './dat
 const ALONE_AFTER_MS = 10
 
 interface WaitingCommit {
-  /** Runs among others in the group's transaction. Throws only errors that make the whole group fail. */
-  readonly attempt: () => void
-  /** Runs as the whole group: an error undoes the transaction. */
-  readonly attemptAlone: () => void
-  /** Called when the group is durable. An attempt sets it. */
-  settle: () => void
-  readonly fail: (error: unknown) => void
+  readonly work: () => unknown
+  /** Whether the work leaves something to commit. */
+  readonly stores: boolean
+  readonly resolve: (value: never) => void
+  readonly reject: (error: unknown) => void
 }
 
 export type Commits = Pick<GroupCommits, 'write' | 'join' | 'undone' | 'flush' | 'pause' | 'resume'>
@@ -24,8 +22,6 @@ export type Commits = Pick<GroupCommits, 'write' | 'join' | 'undone' | 'flush' |
 export class GroupCommits {
   readonly #database: DatabaseSync
   #waiting: WaitingCommit[] = []
-  /** Whether any of the waiting work leaves something to commit. */
-  #stores = false
   #endOfTurn: NodeJS.Immediate | undefined
   #later: NodeJS.Timeout | undefined
   #isPaused = false
@@ -64,21 +60,15 @@ export class GroupCommits {
     this.#endOfTurn = this.#later = undefined
     const group = this.#waiting
     if (group.length === 0 || this.#isPaused) return
-    // A commit would wait for the disk even if all of it was undone.
-    const transaction = this.#stores ? inTransaction : inUndoneTransaction
     this.#waiting = []
-    this.#stores = false
+    // A commit would wait for the disk even if all of it was undone.
+    const transaction = group.some(({ stores }) => stores) ? inTransaction : inUndoneTransaction
     try {
-      transaction(this.#database, () => {
-        const [first, ...others] = group
-        if (others.length === 0) first?.attemptAlone()
-        else for (const { attempt } of group) attempt()
-      })
+      const outcomes = transaction(this.#database, () => this.#attempt(group))
+      for (const settle of outcomes) settle()
     } catch (error) {
-      for (const { fail } of group) fail(ofContract(error))
-      return
+      for (const { reject } of group) reject(ofContract(error))
     }
-    for (const { settle } of group) settle()
   }
 
   /** Another connection of this thread has the lock. */
@@ -91,45 +81,25 @@ export class GroupCommits {
     this.flush()
   }
 
-  #add<T>(work: () => T, stores = true): Promise<T> {
-    const pending = Promise.withResolvers<T>()
-    this.#stores ||= stores
-    this.#waiting.push(waitingOf({ database: this.#database, work, stores }, pending))
-    return pending.promise
-  }
-}
-
-interface CommitWork<T> {
-  readonly database: DatabaseSync
-  readonly work: () => T
-  readonly stores: boolean
-}
-
-function waitingOf<T>(
-  { database, work, stores }: CommitWork<T>,
-  { resolve, reject }: PromiseWithResolvers<T>,
-): WaitingCommit {
-  const waiting: WaitingCommit = {
-    attempt: () => {
+  /** What tells each of the group how its work went. Throws errors that make the whole group fail. */
+  #attempt(group: readonly WaitingCommit[]): readonly (() => void)[] {
+    return group.map(({ work, stores, resolve, reject }) => {
       try {
-        const value = inSavepoint(database, work, stores ? RELEASE : UNDO)
-        waiting.settle = () => resolve(value)
+        // A savepoint would copy the pages that the work changes to a file of its own, which a full disk may not hold.
+        const value = group.length === 1 ? work() : inSavepoint(this.#database, work, stores ? RELEASE : UNDO)
+        return () => resolve(value as never)
       } catch (error) {
         // After some errors (a full disk, for example) the engine has undone the transaction; the next statement would
         // commit alone.
-        if (!database.isTransaction) throw error
-        waiting.settle = () => reject(ofContract(error))
+        if (group.length === 1 || !this.#database.isTransaction) throw error
+        return () => reject(ofContract(error))
       }
-    },
-    // A savepoint would copy the pages that the work changes to a file of its own, which a full disk may not hold.
-    attemptAlone: () => {
-      const value = work()
-      waiting.settle = () => resolve(value)
-    },
-    settle: () => undefined,
-    fail: reject,
+    })
   }
-  return waiting
+
+  #add<T>(work: () => T, stores = true): Promise<T> {
+    return new Promise((resolve, reject) => this.#waiting.push({ work, stores, resolve, reject }))
+  }
 }
 
 const RELEASE = 'release one'

@@ -45,18 +45,17 @@ export class StatementRunner {
 
   run<T>(work: Work<T>): T {
     let step = work.next()
-    while (!step.done) step = this.#answer(work, step.value)
-    return step.value
-  }
-
-  #answer<T>(work: Work<T>, asked: Statement): IteratorResult<Statement, T> {
-    let rows: readonly Row[]
-    try {
-      rows = this.ask(asked)
-    } catch (error) {
-      return work.throw(error)
+    while (!step.done) {
+      let rows: readonly Row[]
+      try {
+        rows = this.ask(step.value)
+      } catch (error) {
+        step = work.throw(error)
+        continue
+      }
+      step = work.next(rows)
     }
-    return work.next(rows)
+    return step.value
   }
 }
 
