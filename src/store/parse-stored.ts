@@ -16,6 +16,15 @@ export function parseStored(text: string, what: () => string): Document {
   throw new DamagedObject(what())
 }
 
+/** Undefined for a damaged document. */
+export function documentIn(text: string): Document | undefined {
+  try {
+    return parseStored(text, () => '')
+  } catch {
+    return undefined
+  }
+}
+
 /** The name of a damaged object in messages. */
 export function documentNamed(id: string): string {
   return `the stored document of \`${id}\``

@@ -4,8 +4,7 @@ import { expect } from 'chai'
 import pg from 'pg'
 import { StoreUnavailable } from '../../src/store/errors.ts'
 import { policyVersionsIn } from '../../src/store/policy-versions.ts'
-import { openInstanceLines } from '../../src/store/postgres/instances.ts'
-import { openPostgres } from '../../src/store/postgres/open.ts'
+import { openPostgres, postgres } from '../../src/store/postgres/open.ts'
 import { type PostgresServer, startPostgres } from '../postgres.ts'
 import { soak } from '../runs.ts'
 import { creation, failure, type Opened, RESOURCES } from './fixture.ts'
@@ -85,7 +84,7 @@ describe('a PostgreSQL whose commits hang', () => {
   }
 
   it('gets no connection more for each note that an instance repeats', async () => {
-    const versions = await policyVersionsIn(openInstanceLines(server.url, 'versions'))
+    const versions = await policyVersionsIn(await postgres.openInstances(server.url, 'versions'))
     await versions.note('a', 'before')
     await hang(true)
     // The first one hangs in its commit until it is given up; the others wait for its lock, and end by themselves.

@@ -7,8 +7,7 @@ import { StoreUnavailable } from '../../src/store/errors.ts'
 import { type PolicyVersions, policyVersionsIn } from '../../src/store/policy-versions.ts'
 import { DEFAULT_SETTINGS, dialerOf } from '../../src/store/postgres/connections/client-options.ts'
 import { fixOfServer } from '../../src/store/postgres/connections/fix-of-server.ts'
-import { openInstanceLines } from '../../src/store/postgres/instances.ts'
-import { openPostgres } from '../../src/store/postgres/open.ts'
+import { openPostgres, postgres } from '../../src/store/postgres/open.ts'
 import { examinePostgres } from '../../src/store/postgres/reader/examine.ts'
 import { type PostgresServer, startPostgres } from '../postgres.ts'
 import { freePort } from '../redis.ts'
@@ -191,7 +190,7 @@ describe('a new primary after the former one was killed', () => {
     network = await startTcpProxy(pair.second.port)
     const url = urlOf([pair.first.port, network.port])
     instances = [await openStore(url), await openStore(urlOf([dead, network.port, pair.first.port]))]
-    versions = await policyVersionsIn(openInstanceLines(url, 'versions'))
+    versions = await policyVersionsIn(await postgres.openInstances(url, 'versions'))
     await versions.last()
     for (const [at, instance] of instances.entries()) await answers(instance, `before ${at}`)
     await pair.first.kill()

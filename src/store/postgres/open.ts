@@ -4,15 +4,16 @@ import { USERS } from '../../decide/policy.ts'
 import type { OpenedStore, OpenOptions, StoreEngine } from '../contract.ts'
 import { READ_BOUNDS } from '../lists/read-bounds.ts'
 import { SqlCounters } from '../sql/attempts.ts'
+import type { InstanceDatabase } from '../sql/instances.ts'
 import { openedStore, planTables, sweepsAtStart } from '../sql/opened.ts'
 import { done, type SqlEngine, sql } from '../sql/statement.ts'
 import { PostgresAccountStatuses } from './account-statuses.ts'
-import { DEFAULT_SETTINGS } from './connections/client-options.ts'
+import { DEFAULT_SETTINGS, dialerOf } from './connections/client-options.ts'
 import { Connections, type StoreConnections } from './connections/connections.ts'
 import { fixOfServer } from './connections/fix-of-server.ts'
+import { Line } from './connections/line.ts'
 import { DIALECT } from './dialect.ts'
 import { answering, asOfContract } from './failures.ts'
-import { openInstanceLines } from './instances.ts'
 import { migrate, migrating, queriedTable, refuseOtherLayout } from './layout/migrate.ts'
 import { planTable, type TablePlan } from './layout/tables.ts'
 import { openPostgresReader } from './reader/reader.ts'
@@ -105,5 +106,30 @@ function sqlEngine(connections: StoreConnections, now: () => Date): SqlEngine {
     write: (work) => answering(() => connections.writer.transaction((ask) => done(work(), ask))),
     change,
     changeSoon: change,
+  }
+}
+
+// Where PostgreSQL keeps what instances share beside the store: on connections of its own.
+
+/** It names no statements, so a pooler may stand between. */
+const BESIDE = { ...DEFAULT_SETTINGS, pooler: 'transaction' } as const
+
+/** A lost connection must not hold up the next look, or requests with an unknown key, for long. */
+const LOOK_SILENCE_MS = 900
+/** The texts of a large policy may take so long. */
+const SILENCE_MS = 10_000
+
+/** Only versions have long texts: a look doesn't wait behind one, or behind a change that is committed. Throws StoreUnavailable. */
+function openInstanceLines(url: string, kind: 'keys' | 'versions'): InstanceDatabase {
+  const lineFor = (silenceMs: number) => new Line({ dialer: dialerOf(url, BESIDE), silenceMs })
+  const looks = lineFor(LOOK_SILENCE_MS)
+  const line = kind === 'keys' ? looks : lineFor(SILENCE_MS)
+  return {
+    dialect: DIALECT,
+    ask: (statement) => answering(() => line.ask(statement)),
+    look: (statement) => answering(() => looks.ask(statement)),
+    change: (first, ...others) => answering(() => line.change(first, ...others)),
+    make: (work) => answering(() => migrating(url, BESIDE, (ask) => done(work(), ask))),
+    close: async () => void (await Promise.all([looks.close(), line.close()])),
   }
 }

@@ -2,10 +2,10 @@
  * The log of changes in the tables of an SQL database. Triggers write it, so no writer can forget to
  * (docs/decisions/0144); each engine makes them in its layout.
  */
-import type { Document, StoredObject } from '../../resources/object.ts'
+import type { StoredObject } from '../../resources/object.ts'
 import type { ChangedObject, ChangesAfter, ObjectChange, ObjectChanges, ObjectLife, WrittenBy } from '../changes.ts'
 import { DamagedObject } from '../errors.ts'
-import { parseStored } from '../parse-stored.ts'
+import { documentIn } from '../parse-stored.ts'
 import { storedObject } from './objects.ts'
 import {
   first,
@@ -350,12 +350,4 @@ function without(field: string, document: SqlValue, erasure: 'noted' | 'silent')
     isNoted ? { ...others, [ERASED]: [...(Array.isArray(noted) ? noted : []), field] } : others,
   )
   return text === document ? document : text
-}
-
-function documentIn(text: string): Document | undefined {
-  try {
-    return parseStored(text, () => '')
-  } catch {
-    return undefined
-  }
 }

@@ -8,15 +8,7 @@ import {
   MOST_DEAD_LETTERS,
 } from '../deliveries.ts'
 import { Lease } from './lease.ts'
-import {
-  type DatedMarks,
-  datedMarks,
-  dropAllButNewest,
-  dropBefore,
-  dropMark,
-  undated,
-  writeDatedMark,
-} from './named-values.ts'
+import { type DatedMarks, datedMarks, dropAllButNewest, dropBefore, dropMark, writeDatedMark } from './named-values.ts'
 import type { SqlEngine } from './statement.ts'
 
 /** A process that delivers asks each second. */
@@ -100,12 +92,7 @@ export class SqlDeliveries implements Deliveries {
     await changeSoon(writeDatedMark(dialect, name, JSON.stringify(value)))
   }
 
-  /** Each by the rest of its name; the newest first. */
   async #read(marks: DatedMarks): Promise<readonly (readonly [rest: string, value: unknown])[]> {
-    const { ask, dialect } = this.#engine
-    const rows = await ask(datedMarks(dialect, marks))
-    return rows.map(([name, text]) => {
-      return [String(name).slice(marks.beginning.length), JSON.parse(undated(dialect.fromStored(text)))] as const
-    })
+    return (await datedMarks(this.#engine, marks)).map(([rest, text]) => [rest, JSON.parse(text)])
   }
 }

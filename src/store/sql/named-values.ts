@@ -63,21 +63,24 @@ export function writeDatedMark({ now, text }: SqlDialect, name: string, value: s
   )
 }
 
-/** Each name and its value, which `undated` reads; the newest first. */
-export function datedMarks({ now }: SqlDialect, { beginning, most, longest, sinceMs }: DatedMarks): Statement {
-  const since = sinceMs === undefined ? '' : `and ${DATE} >= cast(${now} - ${sinceMs} as text)`
-  return sql(
-    `select name, value from marks where ${BEGINS} and length(name) <= ${LONGEST_NAME}
-      and octet_length(value) <= $3 ${since} order by ${DATE} desc, name limit $4`,
-    beginning,
-    endOf(beginning),
-    longest,
-    most,
+/** Each by the rest of its name; the newest first. */
+export async function datedMarks(
+  { ask, dialect }: Pick<SqlEngine, 'ask' | 'dialect'>,
+  { beginning, most, longest, sinceMs }: DatedMarks,
+): Promise<readonly (readonly [rest: string, value: string])[]> {
+  const since = sinceMs === undefined ? '' : `and ${DATE} >= cast(${dialect.now} - ${sinceMs} as text)`
+  const rows = await ask(
+    sql(
+      `select name, value from marks where ${BEGINS} and length(name) <= ${LONGEST_NAME}
+        and octet_length(value) <= $3 ${since} order by ${DATE} desc, name limit $4`,
+      beginning,
+      endOf(beginning),
+      longest,
+      most,
+    ),
   )
-}
-
-export function undated(value: string): string {
-  return value.slice(14)
+  // A space follows the date.
+  return rows.map(([name, value]) => [String(name).slice(beginning.length), dialect.fromStored(value).slice(14)])
 }
 
 export function dropBefore({ now }: SqlDialect, beginning: string, sinceMs: number): Statement {

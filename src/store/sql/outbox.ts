@@ -7,7 +7,6 @@ import {
   dropAllButNewest,
   dropBefore,
   readMark,
-  undated,
   writeDatedMark,
   writeMark,
 } from './named-values.ts'
@@ -71,7 +70,7 @@ export class SqlOutbox implements Outbox {
   }
 
   async offers(): Promise<readonly LogOffer[]> {
-    return (await this.#marks(OFFERS)).map(([log, text]) => ({ log, text }))
+    return (await datedMarks(this.#engine, OFFERS)).map(([log, text]) => ({ log, text }))
   }
 
   async cosign(log: string, by: string, note: string): Promise<void> {
@@ -80,16 +79,7 @@ export class SqlOutbox implements Outbox {
   }
 
   async cosignaturesOf(log: string): Promise<readonly LogCosignature[]> {
-    return (await this.#marks(cosignatures(log))).map(([by, note]) => ({ by, note }))
-  }
-
-  /** Each by the rest of its name. */
-  async #marks(marks: DatedMarks): Promise<readonly (readonly [rest: string, text: string])[]> {
-    const { ask, dialect } = this.#engine
-    const rows = await ask(datedMarks(dialect, marks))
-    return rows.map(
-      ([name, text]) => [String(name).slice(marks.beginning.length), undated(dialect.fromStored(text))] as const,
-    )
+    return (await datedMarks(this.#engine, cosignatures(log))).map(([by, note]) => ({ by, note }))
   }
 
   hold(holder: string): Promise<boolean> {

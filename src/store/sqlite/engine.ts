@@ -4,12 +4,13 @@ import { USERS } from '../../decide/policy.ts'
 import type { OpenedStore } from '../contract.ts'
 import type { ReadBounds } from '../lists/read-bounds.ts'
 import { SqlCounters } from '../sql/attempts.ts'
+import type { InstanceDatabase } from '../sql/instances.ts'
 import { getOrFail } from '../sql/objects.ts'
 import { openedStore } from '../sql/opened.ts'
-import type { SqlEngine } from '../sql/statement.ts'
+import type { SqlEngine, Statement } from '../sql/statement.ts'
 import { SqliteAccountStatuses } from './account-statuses.ts'
 import { type Commits, GroupCommits } from './commits.ts'
-import { answering, identityOf, renewStatistics } from './database.ts'
+import { answering, identityOf, inTransaction, openDatabaseFile, renewStatistics } from './database.ts'
 import { queriedTable } from './layout/migrate.ts'
 import type { TablePlan } from './layout/schema.ts'
 import { ObjectLists } from './query/lists.ts'
@@ -94,4 +95,23 @@ function sqlEngine(statements: StatementRunner, commits: Commits, now: () => Dat
 function waitForDisk(database: DatabaseSync, waits: boolean): void {
   const [synchronous, pages] = waits ? ['full', 1000] : ['normal', 10_000]
   answering(() => database.exec(`pragma synchronous = ${synchronous}; pragma wal_autocheckpoint = ${pages}`))
+}
+
+/**
+ * What instances share beside the store, on a connection of its own. A missing file is created; its folder must exist.
+ * Throws StoreUnavailable.
+ */
+export function openInstanceFile(file: string): InstanceDatabase {
+  const database = answering(() => openDatabaseFile(file))
+  const statements = new StatementRunner(database)
+  const ask = async (statement: Statement) => answering(() => statements.ask(statement))
+  const transaction = async <T>(work: () => T) => answering(() => inTransaction(database, work))
+  return {
+    dialect: DIALECT,
+    ask,
+    look: ask,
+    change: (...asked) => transaction(() => asked.map((statement) => statements.ask(statement))[0] ?? []),
+    make: (work) => transaction(() => statements.run(work())),
+    close: async () => void (database.isOpen && answering(() => database.close())),
+  }
 }

@@ -5,8 +5,7 @@ import { StoreUnavailable, UnfitDatabase } from '../errors.ts'
 import { READ_BOUNDS } from '../lists/read-bounds.ts'
 import { planTables, sweepsAtStart } from '../sql/opened.ts'
 import { answering, openDatabaseFile, renewStatistics } from './database.ts'
-import { assemble } from './engine.ts'
-import { InstanceFile } from './instances.ts'
+import { assemble, openInstanceFile } from './engine.ts'
 import { migrate, refuseOtherLayout } from './layout/migrate.ts'
 import { planTable, type TablePlan } from './layout/schema.ts'
 import { layoutOfFile } from './reader/file-beside.ts'
@@ -28,7 +27,7 @@ export const sqlite = {
   layoutOf: layoutOfFile,
   examine: async (file) => (await import('./reader/examine.ts')).examineSqlite(file),
   openInstances: async (file, _kind, writer) => {
-    const here = new InstanceFile(file)
+    const here = openInstanceFile(file)
     if (writer !== 'thread' || file === ':memory:') return here
     return (await import('./thread/threaded-store.ts')).changedInThread(here, file)
   },

@@ -2,9 +2,8 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { simplify } from '../../../decide/conditions/simplify-condition.ts'
-import type { Document } from '../../../resources/object.ts'
 import type { ObjectReader } from '../../object-reader.ts'
-import { parseStored } from '../../parse-stored.ts'
+import { documentIn } from '../../parse-stored.ts'
 import { conditionSql } from '../../sql/condition.ts'
 import { OBJECT_COLUMNS, storedObject } from '../../sql/objects.ts'
 import { sqlReader } from '../../sql/reader.ts'
@@ -85,19 +84,11 @@ function fail(resource: string): never {
 
 /** The fields whose keys or times aren't those of the document. `beside`: the columns `keys` and `times`. */
 function disagreeing(id: string, text: string, [keys, times]: Row): readonly string[] {
-  const document = documentOf(text)
+  const document = documentIn(text)
   if (document === undefined) return []
   const made = keysOf(id, document)
   const fields = [...fieldsThatDiffer(String(keys), made.keys), ...fieldsThatDiffer(String(times), made.times)]
   return [...new Set(fields)].map(decodeText).toSorted()
-}
-
-function documentOf(text: string): Document | undefined {
-  try {
-    return parseStored(text, () => '')
-  } catch {
-    return undefined
-  }
 }
 
 /** Both are JSON of the form that `keysOf` makes, or of any other form in a damaged row. */

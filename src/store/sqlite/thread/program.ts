@@ -11,8 +11,7 @@ import { StoreUnavailable } from '../../errors.ts'
 import type { JsonRow } from '../../lists/json-row.ts'
 import { READ_BOUNDS } from '../../lists/read-bounds.ts'
 import { answering, CACHE, identityOf, moved, openDatabaseFile, openReadOnly } from '../database.ts'
-import { type Assembled, assemble } from '../engine.ts'
-import { InstanceFile } from '../instances.ts'
+import { type Assembled, assemble, openInstanceFile } from '../engine.ts'
 import { workOf } from '../query/work.ts'
 import {
   type Call,
@@ -50,7 +49,7 @@ class ServedObject {
     // Opening would create a missing file, and the server reads another one.
     if (identityOf(file) !== identity) throw moved(file)
     if (content.kind === 'instances') {
-      const instances = new InstanceFile(file)
+      const instances = openInstanceFile(file)
       return { instances, part: { close: () => instances.close() } }
     }
     const { plans } = content
