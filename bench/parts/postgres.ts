@@ -1,7 +1,7 @@
 /** The guarded GET, lists and durable creates on PostgreSQL, by the CPU time of the server. */
 
 import { DIALECT } from '../../src/store/postgres/dialect.ts'
-import { tableOf } from '../../src/store/postgres/stored-text.ts'
+import { tableNameOf } from '../../src/store/postgres/stored-text.ts'
 import { objectById } from '../../src/store/sql/objects.ts'
 import { quoteName } from '../../src/store/sql/statement.ts'
 import { ours, postgresByHand } from '../contenders.ts'
@@ -26,7 +26,7 @@ const BARE = 'node:http + pg, the same SELECT'
 const CREATE_BY_HAND = 'create by node:http + pg, 64 connections'
 const PEER = 'Fastify, token cache, pg'
 
-const NOTES = quoteName(tableOf('notes'))
+const NOTES = quoteName(tableNameOf('notes'))
 const STATEMENTS = {
   select: objectById(NOTES, '', DIALECT).text,
   insert: `insert into ${NOTES} (id, version, created_at, updated_at, document, keys, times)

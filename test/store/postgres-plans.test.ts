@@ -3,10 +3,11 @@ import { expect } from 'chai'
 import type pg from 'pg'
 import type { Condition } from '../../src/decide/conditions/condition.ts'
 import type { ObjectQuery } from '../../src/store/contract.ts'
-import { planTable } from '../../src/store/postgres/layout/tables.ts'
 import type { QueriedTableOf } from '../../src/store/postgres/query/condition.ts'
 import { listStatement } from '../../src/store/postgres/query/lists.ts'
 import { gatheredPage, pageStatement } from '../../src/store/postgres/query/pages.ts'
+import { tableNameOf } from '../../src/store/postgres/stored-text.ts'
+import { planTable } from '../../src/store/sql/indexes.ts'
 import { quoteName } from '../../src/store/sql/statement.ts'
 import { createSchema, type TestSchema } from './postgres-schemas.ts'
 import { INDEXED, RELATED } from './random-related.ts'
@@ -29,7 +30,7 @@ const climb = (caller: string): Condition => {
 const tables: QueriedTableOf = (name) => {
   const resource = RELATED.byName.get(name)
   if (!resource) throw new Error(`no resource ${name}`)
-  const { table, indexed, driving } = planTable(resource, INDEXED.get(name) ?? [])
+  const { table, indexed, driving } = planTable(resource, INDEXED.get(name) ?? [], tableNameOf)
   return { name: quoteName(table), scalars: new Set(indexed), driving }
 }
 

@@ -4,6 +4,7 @@ import { USERS } from '../../decide/policy.ts'
 import type { OpenedStore, OpenOptions, StoreEngine } from '../contract.ts'
 import { READ_BOUNDS } from '../lists/read-bounds.ts'
 import { SqlCounters } from '../sql/attempts.ts'
+import type { TablePlan } from '../sql/indexes.ts'
 import type { InstanceDatabase } from '../sql/instances.ts'
 import { openedStore, planTables, sweepsAtStart } from '../sql/opened.ts'
 import { done, type SqlEngine, sql } from '../sql/statement.ts'
@@ -15,9 +16,9 @@ import { Line } from './connections/line.ts'
 import { DIALECT } from './dialect.ts'
 import { answering, asOfContract } from './failures.ts'
 import { migrate, migrating, queriedTable, refuseOtherLayout } from './layout/migrate.ts'
-import { planTable, type TablePlan } from './layout/tables.ts'
 import { openPostgresReader } from './reader/reader.ts'
 import { type PostgresEngine, PostgresStore, tableOf } from './store.ts'
+import { tableNameOf } from './stored-text.ts'
 import { ObjectTable } from './table.ts'
 import { postgresTransactions } from './transactions.ts'
 
@@ -56,7 +57,7 @@ async function open(options: PostgresOptions, prepare: Prepare): Promise<OpenedS
   const { url, connections: settings = DEFAULT_SETTINGS, now, reads: bounds = READ_BOUNDS } = options
   const connections = new Connections(url, settings)
   try {
-    const plans = planTables(options, planTable)
+    const plans = planTables(options, tableNameOf)
     await prepare(connections, plans)
     const tables = new Map<string, { objects: ObjectTable; queried: Awaited<ReturnType<typeof queriedTable>> }>()
     for (const plan of plans) {

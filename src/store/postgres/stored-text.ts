@@ -89,7 +89,7 @@ export function nameOf(text: string): string {
 /** The beginning of the name of a table of objects. */
 export const TABLE_PREFIX = 'objects_'
 
-export function tableOf(resource: string): string {
+export function tableNameOf(resource: string): string {
   return nameOf(TABLE_PREFIX + resource)
 }
 

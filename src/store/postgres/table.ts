@@ -5,11 +5,12 @@ import { isScalar, type Scalar, type StoredObject } from '../../resources/object
 import type { Replay } from '../contract.ts'
 import { StaleObject, UniqueTaken } from '../errors.ts'
 import { forgottenAt } from '../sql/idempotency-keys.ts'
+import type { TablePlan } from '../sql/indexes.ts'
 import { NotUnique, OBJECT_COLUMNS, type Rewritten, type SqlObjects } from '../sql/objects.ts'
 import { quoteName, type Row, type Statement, sql, type Work } from '../sql/statement.ts'
 import { brokenConstraint } from './failures.ts'
 import { keyOf, keysOf } from './layout/keys.ts'
-import { idConstraint, type TablePlan, WRITE_SETTING } from './layout/tables.ts'
+import { idConstraint, uniqueIndex, WRITE_SETTING } from './layout/tables.ts'
 import {
   ASKED_FOR,
   askedText,
@@ -215,8 +216,9 @@ export class ObjectTable implements SqlObjects {
   }
 
   #fieldOf(constraint: string | undefined): string | undefined {
-    if (constraint === idConstraint(this.#plan.table)) return 'id'
-    return this.#plan.unique.find(({ index }) => index === constraint)?.field
+    const { table, unique } = this.#plan
+    if (constraint === idConstraint(table)) return 'id'
+    return unique.find(({ fields }) => uniqueIndex(table, fields) === constraint)?.field
   }
 
   #isVersion(id: string, version: number, to: Parameters): string {

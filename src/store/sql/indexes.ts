@@ -3,41 +3,65 @@
 import { SERVER_FIELDS } from '../../decide/conditions/condition.ts'
 import type { Field, Resource } from '../../resources/resource.ts'
 import type { SortKey } from '../contract.ts'
-import { UnfitDatabase } from '../errors.ts'
+import { togetherName, UnfitDatabase } from '../errors.ts'
 import { isTrue, quoteName, type Statement, sql, type Work } from './statement.ts'
 
 export type IndexKey = Pick<SortKey, 'field' | 'by'>
 
-export interface IndexPlan {
+/** The table of a resource, with its indexes. Plain data. */
+export interface TablePlan {
+  readonly resource: string
+  /** Not quoted. */
+  readonly table: string
   /** Fields that are compared by their only value; none is the server's. */
-  readonly values: readonly { readonly field: string; readonly unique: boolean }[]
-  /** The fields whose values no two objects have together. */
-  readonly together: readonly (readonly string[])[]
+  readonly indexed: readonly string[]
+  /** In the order of the schema, fields by themselves first. */
+  readonly unique: readonly UniqueFields[]
   /** Fields whose instants lists are sorted by. */
   readonly times: readonly string[]
   /** Fields that find related objects: unique fields, and fields that relations compare. */
   readonly driving: ReadonlySet<string>
   /** The keys of each index, in their order; the id follows as the last key. */
   readonly orders: readonly (readonly IndexKey[])[]
+  /** How long changes are kept; undefined where they aren't. */
+  readonly keepMs: number | undefined
+}
+
+/** No two objects have the same values of these fields. */
+interface UniqueFields {
+  /** The field, or `togetherName` of several. */
+  readonly field: string
+  readonly fields: readonly string[]
 }
 
 /**
  * `byRelations`: further fields to index, those that relations compare. A field that refers to objects finds the
  * referring ones. A list can't be indexed by one value. Throws for a unique field whose values can't be compared.
  */
-export function planIndexes(resource: Resource, byRelations: readonly string[]): IndexPlan {
+export function planTable(
+  resource: Resource,
+  byRelations: readonly string[],
+  tableOf: (resource: string) => string,
+): TablePlan {
   const compared = [...new Set([...byRelations, ...(resource.references ?? []).map(({ field }) => field)])]
   const wanted = [...resource.fields.values()].filter((field) => {
     return !SERVER_FIELDS.has(field.name) && (field.indexed || field.unique || compared.includes(field.name))
   })
   for (const field of wanted) refuseUniqueStructure(resource, field)
-  const values = wanted.filter(isScalar).map(({ name, unique }) => ({ field: name, unique }))
+  const values = wanted.filter(isScalar)
   const times = [...resource.fields.values()].filter(({ indexed, time, list }) => indexed && time && !list)
-  const plan = { values, times: times.map(({ name }) => name) }
-  const driving = new Set(
-    values.filter(({ field, unique }) => unique || compared.includes(field)).map(({ field }) => field),
-  )
-  return { ...plan, together: resource.uniqueTogether ?? [], driving, orders: planOrders(resource, compared, plan) }
+  const alone = values.filter(({ unique }) => unique).map(({ name }) => [name])
+  const driving = values.filter(({ name, unique }) => unique || compared.includes(name))
+  return {
+    resource: resource.name,
+    table: tableOf(resource.name),
+    indexed: values.map(({ name }) => name),
+    unique: [...alone, ...(resource.uniqueTogether ?? [])].map((fields) => ({ field: togetherName(fields), fields })),
+    times: times.map(({ name }) => name),
+    driving: new Set(driving.map(({ name }) => name)),
+    orders: planOrders(values, times, compared),
+    keepMs: resource.changes?.keepMs,
+  }
 }
 
 /**
@@ -45,18 +69,19 @@ export function planIndexes(resource: Resource, byRelations: readonly string[]):
  * by: a caller may own many objects, and a page of them must not sort them all.
  */
 function planOrders(
-  { fields }: Resource,
+  values: readonly Field[],
+  times: readonly Field[],
   compared: readonly string[],
-  { values, times }: Pick<IndexPlan, 'values' | 'times'>,
-): IndexPlan['orders'] {
-  const byTime = times.map((field): IndexKey => ({ field, by: 'time' }))
-  const scalars = values.filter(({ unique }) => !unique).map(({ field }): IndexKey => ({ field, by: 'value' }))
-  const sortable = [...scalars.filter(({ field }) => fields.get(field)?.indexed && !fields.get(field)?.time), ...byTime]
-  const owners = values.filter(({ field }) => compared.includes(field))
-  const pairs = owners.flatMap(({ field: owner }) => {
-    return sortable.filter(({ field }) => field !== owner).map((key) => [{ field: owner, by: 'value' } as const, key])
+): TablePlan['orders'] {
+  const byValue = ({ name }: Field): IndexKey => ({ field: name, by: 'value' })
+  const byTime = times.map(({ name }): IndexKey => ({ field: name, by: 'time' }))
+  const scalars = values.filter(({ unique }) => !unique)
+  const sortable = [...scalars.filter(({ indexed, time }) => indexed && !time).map(byValue), ...byTime]
+  const owners = values.filter(({ name }) => compared.includes(name)).map(byValue)
+  const pairs = owners.flatMap((owner) => {
+    return sortable.filter(({ field }) => field !== owner.field).map((key) => [owner, key])
   })
-  return [...[...scalars, ...byTime].map((key) => [key]), ...pairs]
+  return [...[...scalars.map(byValue), ...byTime].map((key) => [key]), ...pairs]
 }
 
 function refuseUniqueStructure(resource: Resource, field: Field): void {

@@ -1,5 +1,4 @@
 /** What both engines put together of an open database: the interfaces that are written once. */
-import type { Resource } from '../../resources/resource.ts'
 import { storedResources } from '../../resources/stored-resources.ts'
 import type { OpenedStore, OpenOptions, Store } from '../contract.ts'
 import type { Attempts } from '../directory.ts'
@@ -7,6 +6,7 @@ import { SqlChanges } from './changes.ts'
 import { SqlDeliveries } from './deliveries.ts'
 import { type AccountStatuses, SqlDirectory, sweepSessions } from './directory.ts'
 import { sweepReplays } from './idempotency-keys.ts'
+import { planTable, type TablePlan } from './indexes.ts'
 import { SqlMigrations } from './migrations.ts'
 import type { SqlObjects } from './objects.ts'
 import { SqlOutbox } from './outbox.ts'
@@ -35,12 +35,12 @@ export function openedStore(parts: OpenedParts): OpenedStore {
   return { store, seeding, outbox, directory, attempts, migrations, changes, deliveries }
 }
 
-/** `planTable`: for a resource, and fields that relations compare. */
-export function planTables<Plan>(
+/** `tableOf`: the name of a resource's table. */
+export function planTables(
   { resources, indexFields }: OpenOptions,
-  planTable: (resource: Resource, compared: readonly string[]) => Plan,
-): readonly Plan[] {
-  return storedResources(resources).map((resource) => planTable(resource, indexFields?.get(resource.name) ?? []))
+  tableOf: (resource: string) => string,
+): readonly TablePlan[] {
+  return storedResources(resources).map((one) => planTable(one, indexFields?.get(one.name) ?? [], tableOf))
 }
 
 /** The most expired idempotency keys, and ended sessions, that opening the database deletes. */

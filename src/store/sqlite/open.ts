@@ -3,11 +3,12 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { OpenedStore, OpenOptions, StoreEngine } from '../contract.ts'
 import { StoreUnavailable, UnfitDatabase } from '../errors.ts'
 import { READ_BOUNDS } from '../lists/read-bounds.ts'
+import type { TablePlan } from '../sql/indexes.ts'
 import { planTables, sweepsAtStart } from '../sql/opened.ts'
 import { answering, openDatabaseFile, renewStatistics } from './database.ts'
 import { assemble, openInstanceFile } from './engine.ts'
 import { migrate, refuseOtherLayout } from './layout/migrate.ts'
-import { planTable, type TablePlan } from './layout/schema.ts'
+import { tableNameOf } from './layout/schema.ts'
 import { layoutOfFile } from './reader/file-beside.ts'
 import { fixOfFile } from './reader/fix-of-file.ts'
 import { openSqliteReader } from './reader/reader.ts'
@@ -52,7 +53,7 @@ type Prepare = (database: DatabaseSync, plans: readonly TablePlan[]) => void
 
 async function open(options: SqliteOptions, prepare: Prepare): Promise<OpenedStore> {
   const { file, now, writer, reads: bounds = READ_BOUNDS } = options
-  const plans = planTables(options, planTable)
+  const plans = planTables(options, tableNameOf)
   const database = answering(() => openDatabaseFile(file))
   try {
     prepare(database, plans)

@@ -3,10 +3,11 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type Document, isScalar, type StoredObject } from '../../resources/object.ts'
 import { StaleObject, UniqueTaken } from '../errors.ts'
 import type { ObjectRow } from '../parse-stored.ts'
+import type { TablePlan } from '../sql/indexes.ts'
 import { NotUnique, OBJECT_COLUMNS, objectRow, type Rewritten, type SqlObjects } from '../sql/objects.ts'
 import { quoteName, type Row, type Statement, sql, type Work, wellFormed } from '../sql/statement.ts'
 import { breaksUnique } from './database.ts'
-import type { TablePlan } from './layout/schema.ts'
+import { columnOf } from './layout/schema.ts'
 import { bound } from './query/condition.ts'
 import type { ObjectLists } from './query/lists.ts'
 import { DIALECT, prepare } from './statements.ts'
@@ -99,10 +100,10 @@ export class ObjectTable implements SqlObjects {
   /** SQLite names the value that it meets first, whatever the order of the fields. */
   *#firstTaken({ id, version, document }: DocumentToWrite): Work<string | undefined> {
     if (version === undefined && (yield* this.version(id)) !== undefined) return 'id'
-    for (const { field, fields, columns } of this.#unique) {
+    for (const { field, fields } of this.#unique) {
       const values = fields.map((name) => (Object.hasOwn(document, name) ? document[name] : undefined)).filter(isScalar)
       if (values.length < fields.length) continue
-      const same = columns.map((column, at) => `${quoteName(column)} = $${at + 2}`).join(' and ')
+      const same = fields.map((name, at) => `${quoteName(columnOf(name))} = $${at + 2}`).join(' and ')
       const holder = `select 1 from ${this.name} where id <> $1 and ${same}`
       if ((yield sql(holder, id, ...values.map(bound))).length > 0) return field
     }

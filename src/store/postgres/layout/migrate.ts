@@ -3,7 +3,7 @@ import { USERS } from '../../../decide/policy.ts'
 import type { ConnectionSettings } from '../../contract.ts'
 import { UnfitDatabase } from '../../errors.ts'
 import { beginChanges, endChanges, goOnWithChanges } from '../../sql/changes.ts'
-import { migrateIndexes } from '../../sql/indexes.ts'
+import { migrateIndexes, type TablePlan } from '../../sql/indexes.ts'
 import { type Ask, done, quoteName, sql } from '../../sql/statement.ts'
 import { directoryTables, laterLayout, notMigrated, storeTables } from '../../sql/tables.ts'
 import { withoutLimit } from '../connections/client-options.ts'
@@ -20,7 +20,7 @@ import {
   indexesOf,
   OWN_TABLES,
   objectTable,
-  type TablePlan,
+  uniqueIndex,
 } from './tables.ts'
 
 /** The layout that this program writes. A later program that changes the layout must migrate the database. */
@@ -120,7 +120,7 @@ export async function refuseOtherLayout(ask: Ask, plans: readonly TablePlan[]): 
   const present = await tablesIn(ask)
   const found = present.has('layout') ? await layoutIn(ask) : undefined
   if (found !== undefined && found > LAYOUT) throw laterLayout(found, LAYOUT)
-  const unique = plans.flatMap((plan) => plan.unique.map(({ index }) => index))
+  const unique = plans.flatMap((plan) => plan.unique.map(({ fields }) => uniqueIndex(plan.table, fields)))
   const isFit = found === LAYOUT && plans.every(({ table }) => present.has(table)) && (await haveIndexes(ask, unique))
   if (isFit) return
   throw notMigrated()

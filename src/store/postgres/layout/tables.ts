@@ -1,15 +1,13 @@
 /** The tables of PostgreSQL: those of the store, of the directory, and one for each resource. */
 
-import type { Resource } from '../../../resources/resource.ts'
-import { togetherName } from '../../errors.ts'
 import { addChangeSql } from '../../sql/changes.ts'
-import { type IndexedTable, type IndexKey, planIndexes } from '../../sql/indexes.ts'
+import type { IndexedTable, TablePlan } from '../../sql/indexes.ts'
 import { quoteLiteral, quoteName, sql } from '../../sql/statement.ts'
 import { AFTER_INSERTED_USER, afterDeletedUser } from '../../sql/tables.ts'
 import { DIALECT } from '../dialect.ts'
 import { brokenConstraint } from '../failures.ts'
 import { indexedSql, uniqueSql } from '../query/condition.ts'
-import { nameOf, tableOf } from '../stored-text.ts'
+import { nameOf } from '../stored-text.ts'
 
 /** Those that SQLite doesn't need. */
 export const OWN_TABLES = [
@@ -72,53 +70,19 @@ function triggered(name: string, does: string): string {
   return `${head} as $$ begin ${does} return null; end $$`
 }
 
-/** The table of a resource, with its indexes. */
-export interface TablePlan {
-  readonly resource: string
-  readonly table: string
-  /** The fields with an index of their only value. */
-  readonly indexed: readonly string[]
-  /** In the order of the schema, fields by themselves first. */
-  readonly unique: readonly UniqueFields[]
-  readonly driving: ReadonlySet<string>
-  readonly orders: readonly (readonly IndexKey[])[]
-  /** How long changes are kept; undefined where they aren't. */
-  readonly keepMs: number | undefined
-}
-
-interface UniqueFields {
-  /** The field, or `togetherName` of several. */
-  readonly field: string
-  readonly fields: readonly string[]
-  /** The name of its index, which errors name. */
-  readonly index: string
-}
-
-export function planTable(resource: Resource, compared: readonly string[]): TablePlan {
-  const table = tableOf(resource.name)
-  const { values, together, driving, orders } = planIndexes(resource, compared)
-  const unique = [...values.filter((one) => one.unique).map(({ field }) => [field]), ...together]
-  return {
-    resource: resource.name,
-    table,
-    indexed: values.map(({ field }) => field),
-    unique: unique.map((fields) => {
-      return { field: togetherName(fields), fields, index: nameOf(`${table} ${fields.join(' ')} unique`) }
-    }),
-    driving,
-    orders,
-    keepMs: resource.changes?.keepMs,
-  }
+/** The name of the index that keeps these fields unique, which errors name. */
+export function uniqueIndex(table: string, fields: readonly string[]): string {
+  return nameOf(`${table} ${fields.join(' ')} unique`)
 }
 
 export function indexesOf({ resource, table, unique, orders }: TablePlan): IndexedTable {
   return {
     resource,
     table,
-    unique: unique.map(({ field, fields, index }) => {
+    unique: unique.map(({ field, fields }) => {
       return {
         field,
-        name: index,
+        name: uniqueIndex(table, fields),
         terms: uniqueSql(fields, '')
           .map((one) => `${one} nulls first`)
           .join(),

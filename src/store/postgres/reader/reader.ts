@@ -14,7 +14,7 @@ import { DIALECT } from '../dialect.ts'
 import { answering } from '../failures.ts'
 import { keysOf } from '../layout/keys.ts'
 import { keySql, lookupIn, outermost, type QueriedTableOf, statement } from '../query/condition.ts'
-import { decodeText, TABLE_PREFIX, tableOf } from '../stored-text.ts'
+import { decodeText, TABLE_PREFIX, tableNameOf } from '../stored-text.ts'
 
 /** A tool reads one thing after the other. It names no statements, so a pooler may stand between. */
 const SETTINGS = { ...DEFAULT_SETTINGS, most: 1, pooler: 'transaction' } as const
@@ -35,7 +35,7 @@ export async function openPostgresReader(url: string): Promise<ObjectReader> {
   })
   const present = new Set(names.map(([name]) => String(name)))
   const queriedOf: QueriedTableOf = (resource) => {
-    const table = tableOf(resource)
+    const table = tableNameOf(resource)
     return { name: present.has(table) ? quoteName(table) : NO_OBJECTS, scalars: NONE, driving: NONE }
   }
   return {
@@ -47,7 +47,7 @@ export async function openPostgresReader(url: string): Promise<ObjectReader> {
         answering(() =>
           withoutLimit({ url, settings: SETTINGS, begin: 'begin read only' }, (ask) => done(work(), ask)),
         ),
-      tableOf,
+      tableOf: tableNameOf,
       tablePrefix: TABLE_PREFIX,
       resourceOf: (table) => decodeText(table.slice(TABLE_PREFIX.length)),
       // An id as PostgreSQL keeps it, encoded.

@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { USERS } from '../../../decide/policy.ts'
 import { addChangeSql, beginChanges, endChanges, goOnWithChanges } from '../../sql/changes.ts'
-import { type IndexedTable, migrateIndexes } from '../../sql/indexes.ts'
+import { type IndexedTable, migrateIndexes, type TablePlan } from '../../sql/indexes.ts'
 import { PROBED } from '../../sql/named-values.ts'
 import { SERVER_COLUMNS } from '../../sql/objects.ts'
 import { quoteLiteral, quoteName, sql } from '../../sql/statement.ts'
@@ -17,7 +17,7 @@ import {
 import { breaksUnique, inTransaction } from '../database.ts'
 import type { QueriedTable, ValueColumns } from '../query/condition.ts'
 import { DIALECT, StatementRunner } from '../statements.ts'
-import { comparableField, LIST_MARK, type TablePlan } from './schema.ts'
+import { columnOf, columnOfKey, comparableField, fieldsWithColumn, LIST_MARK, timeColumn } from './schema.ts'
 
 /** Throws UnfitDatabase: the file is of a later layout, or a field is declared unique and its stored values aren't. */
 export function migrate(database: DatabaseSync, plans: readonly TablePlan[]): void {
@@ -37,18 +37,19 @@ export function migrate(database: DatabaseSync, plans: readonly TablePlan[]): vo
  * The columns that can answer for their field. A generated column that contains a list can't: such an object was stored
  * before the field was declared a scalar, and the list's elements count.
  */
-function answeringColumns(database: DatabaseSync, { table, indexed }: TablePlan): ValueColumns {
+function answeringColumns(database: DatabaseSync, plan: TablePlan): ValueColumns {
   const answering = new Map(SERVER_COLUMNS)
-  for (const { field, column } of indexed) {
-    const list = `select 1 from ${quoteName(table)} where ${quoteName(column)} = ${LIST_MARK} limit 1`
-    if (!database.prepare(list).get()) answering.set(field, quoteName(column))
+  for (const field of fieldsWithColumn(plan)) {
+    const column = quoteName(columnOf(field))
+    const list = `select 1 from ${quoteName(plan.table)} where ${column} = ${LIST_MARK} limit 1`
+    if (!database.prepare(list).get()) answering.set(field, column)
   }
   return answering
 }
 
 /** The table as conditions look at it. */
 export function queriedTable(database: DatabaseSync, plan: TablePlan): QueriedTable {
-  const times = new Map(plan.times.map(({ field, column }) => [field, quoteName(column)]))
+  const times = new Map(plan.times.map((field) => [field, quoteName(timeColumn(field).column)]))
   return { name: quoteName(plan.table), scalars: answeringColumns(database, plan), times, driving: plan.driving }
 }
 
@@ -94,14 +95,15 @@ function indexesOf({ resource, table, unique, orders }: TablePlan): IndexedTable
   return {
     resource,
     table,
-    unique: unique.map(({ field, columns }) => {
+    unique: unique.map(({ field, fields }) => {
+      const columns = fields.map(columnOf)
       return { field, name: `${[table, ...columns].join(' ')} unique`, terms: columns.map(quoteName).join() }
     }),
     // The id is the last column, so that the index returns objects with the same values in the order of a list.
-    ordered: orders.map((columns) => ({
-      name: `${[table, ...columns].join(' ')} ordered`,
-      terms: [...columns, 'id'].map(quoteName).join(),
-    })),
+    ordered: orders.map((keys) => {
+      const columns = keys.map(columnOfKey)
+      return { name: `${[table, ...columns].join(' ')} ordered`, terms: [...columns, 'id'].map(quoteName).join() }
+    }),
     present: sql(`select name, "unique" from pragma_index_list($1) where origin = 'c'`, table),
     breaksUnique,
   }
@@ -129,9 +131,13 @@ interface GeneratedColumn {
   readonly generated: string
 }
 
-function generatedColumns({ indexed, times }: TablePlan): readonly GeneratedColumn[] {
-  const values = indexed.map(({ field, column }) => ({ column, generated: comparableField(field) }))
-  return [...values, ...times].flatMap(({ column, generated }) => (generated ? [{ column, generated }] : []))
+function generatedColumns(plan: TablePlan): readonly GeneratedColumn[] {
+  const values = fieldsWithColumn(plan).map((field) => ({ column: columnOf(field), generated: comparableField(field) }))
+  return [...values, ...generatedTimes(plan)]
+}
+
+function generatedTimes({ times }: TablePlan): readonly GeneratedColumn[] {
+  return times.map(timeColumn).flatMap(({ column, generated }) => (generated ? [{ column, generated }] : []))
 }
 
 function definitionOf({ column, generated }: GeneratedColumn): string {
@@ -139,12 +145,12 @@ function definitionOf({ column, generated }: GeneratedColumn): string {
 }
 
 /** The columns of instants that an earlier version defined in another way. */
-function outdatedTimes(database: DatabaseSync, { table, times }: TablePlan): readonly string[] {
-  const present = columnsOf(database, table)
-  const schema = String(database.prepare('select sql from sqlite_schema where name = ?').get(table)?.sql)
-  return times.flatMap(({ column, generated }) => {
-    return generated && present.has(column) && !schema.includes(definitionOf({ column, generated })) ? [column] : []
-  })
+function outdatedTimes(database: DatabaseSync, plan: TablePlan): readonly string[] {
+  const present = columnsOf(database, plan.table)
+  const schema = String(database.prepare('select sql from sqlite_schema where name = ?').get(plan.table)?.sql)
+  return generatedTimes(plan)
+    .filter((one) => present.has(one.column) && !schema.includes(definitionOf(one)))
+    .map(({ column }) => column)
 }
 
 /** With its indexes: `migrateIndexes` makes them again. */
@@ -188,7 +194,7 @@ export function layoutOf(database: DatabaseSync): number {
 
 function hasColumns(database: DatabaseSync, plan: TablePlan): boolean {
   const present = columnsOf(database, plan.table)
-  const wanted = ['id', ...[...plan.indexed, ...plan.times].map(({ column }) => column)]
+  const wanted = ['id', ...fieldsWithColumn(plan).map(columnOf), ...plan.times.map((field) => timeColumn(field).column)]
   return wanted.every((column) => present.has(column)) && outdatedTimes(database, plan).length === 0
 }
 

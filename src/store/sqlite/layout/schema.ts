@@ -1,7 +1,5 @@
 /** The tables of the SQLite engine: one for each resource, with a column for each indexed field. */
-import type { Resource } from '../../../resources/resource.ts'
-import { togetherName } from '../../errors.ts'
-import { type IndexKey, planIndexes } from '../../sql/indexes.ts'
+import type { IndexKey, TablePlan } from '../../sql/indexes.ts'
 import { instantOfText } from '../../sql/instant-of-text.ts'
 import { SERVER_COLUMNS } from '../../sql/objects.ts'
 import { quoteLiteral } from '../../sql/statement.ts'
@@ -13,74 +11,34 @@ export const TABLE_PREFIX = 'objects_'
 export const OBJECT_TABLES =
   "select name from sqlite_schema where type = 'table' and name glob 'objects_*' order by name"
 
-/** A generated column that holds a field's comparable value, with an index on it. */
-interface IndexedField {
-  readonly field: string
-  readonly column: string
-}
-
 /**
  * A column that a list is often sorted by, with an index on it: the server's, or a generated one of a field's instants.
  */
 interface TimeColumn {
-  readonly field: string
   readonly column: string
   /** Undefined for a column that the server writes. */
   readonly generated?: string
 }
 
-/** The columns whose values no two objects have together. */
-interface UniqueColumns {
-  /** The field, or `togetherName` of several. */
-  readonly field: string
-  readonly fields: readonly string[]
-  readonly columns: readonly string[]
+/** The fields with a generated column of their comparable value. */
+export function fieldsWithColumn({ indexed, unique }: TablePlan): readonly string[] {
+  return [...new Set([...indexed, ...unique.flatMap(({ fields }) => fields)])]
 }
 
-export interface TablePlan {
-  readonly resource: string
-  /** Contains no quote. */
-  readonly table: string
-  readonly indexed: readonly IndexedField[]
-  /** In the order of the schema, fields by themselves first. */
-  readonly unique: readonly UniqueColumns[]
-  readonly times: readonly TimeColumn[]
-  /** The fields that related objects are looked up by: those that relations compare, and unique ones. */
-  readonly driving: ReadonlySet<string>
-  /** The columns of an index, in their order; the id follows as the last column. */
-  readonly orders: readonly (readonly string[])[]
-  /** How long changes are kept; undefined where they aren't. */
-  readonly keepMs: number | undefined
-}
-
-export function planTable(resource: Resource, compared: readonly string[]): TablePlan {
-  const { values, together, times, driving, orders } = planIndexes(resource, compared)
-  const others = new Set(together.flat()).difference(new Set(values.map(({ field }) => field)))
-  const fields = [...values, ...[...others].map((field) => ({ field, unique: false }))]
-  const unique = [...values.filter((one) => one.unique).map(({ field }) => [field]), ...together]
-  const columnOfKey = ({ field, by }: IndexKey) => (by === 'time' ? timeColumn(field).column : columnOf(field))
-  return {
-    resource: resource.name,
-    table: tableNameOf(resource.name),
-    indexed: fields.map(({ field }) => ({ field, column: columnOf(field) })),
-    unique: unique.map((names) => ({ field: togetherName(names), fields: names, columns: names.map(columnOf) })),
-    times: times.map(timeColumn),
-    driving,
-    orders: orders.map((keys) => keys.map(columnOfKey)),
-    keepMs: resource.changes?.keepMs,
-  }
+export function columnOfKey({ field, by }: IndexKey): string {
+  return by === 'time' ? timeColumn(field).column : columnOf(field)
 }
 
 export function tableNameOf(resource: string): string {
   return `${TABLE_PREFIX}${identifier(resource)}`
 }
 
-function timeColumn(field: string): TimeColumn {
+export function timeColumn(field: string): TimeColumn {
   const column = SERVER_COLUMNS.get(field)
-  return column ? { field, column } : { field, column: `t_${identifier(field)}`, generated: instant(field) }
+  return column ? { column } : { column: `t_${identifier(field)}`, generated: instant(field) }
 }
 
-function columnOf(field: string): string {
+export function columnOf(field: string): string {
   return `f_${identifier(field)}`
 }
 

@@ -7,12 +7,20 @@ import type { StoredObject } from '../../../resources/object.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
 import type { CheckedIndexes, ObjectReader } from '../../object-reader.ts'
 import { conditionSql } from '../../sql/condition.ts'
+import { planTable } from '../../sql/indexes.ts'
 import { getOrFail, OBJECT_COLUMNS, storedObject } from '../../sql/objects.ts'
 import { type ReaderEngine, sqlReader } from '../../sql/reader.ts'
 import { quoteName } from '../../sql/statement.ts'
 import { isMalformedJson } from '../database.ts'
 import { columnsOf, hasTable, queriedTable } from '../layout/migrate.ts'
-import { comparableField, planTable, resourceOfTable, TABLE_PREFIX, tableNameOf } from '../layout/schema.ts'
+import {
+  columnOf,
+  comparableField,
+  fieldsWithColumn,
+  resourceOfTable,
+  TABLE_PREFIX,
+  tableNameOf,
+} from '../layout/schema.ts'
 import { type QueriedTableOf, written } from '../query/condition.ts'
 import { Lookups } from '../query/lookups.ts'
 import { DIALECT, StatementRunner } from '../statements.ts'
@@ -72,7 +80,7 @@ function find(database: DatabaseSync, resource: Resource, holds: Condition, most
 function tablesOf(database: DatabaseSync, { byName }: Pick<Resources, 'byName'>): QueriedTableOf {
   return (name) => {
     const resource = getOrFail(byName, name)
-    const plan = planTable(resource, [...resource.fields.keys()])
+    const plan = planTable(resource, [...resource.fields.keys()], tableNameOf)
     if (!hasTable(database, plan.table)) {
       database.exec(
         `create temp table if not exists ${quoteName(plan.table)} (id text, created_at text, updated_at text, document text)`,
@@ -81,7 +89,8 @@ function tablesOf(database: DatabaseSync, { byName }: Pick<Resources, 'byName'>)
     const present = columnsOf(database, plan.table)
     return queriedTable(database, {
       ...plan,
-      indexed: plan.indexed.filter(({ column }) => present.has(column)),
+      indexed: fieldsWithColumn(plan).filter((field) => present.has(columnOf(field))),
+      unique: [],
       times: [],
     })
   }

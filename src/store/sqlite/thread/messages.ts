@@ -1,7 +1,7 @@
 /** What crosses between a server and the threads that read and write for it: plain data. */
 import { kindNamed } from '../../errors.ts'
 import type { ReadBounds } from '../../lists/read-bounds.ts'
-import type { TablePlan } from '../layout/schema.ts'
+import type { TablePlan } from '../../sql/indexes.ts'
 
 /** A part of a database that the thread opens on a connection of its own. */
 export interface Opening {
