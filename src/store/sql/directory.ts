@@ -52,22 +52,17 @@ interface DirectoryParts {
 }
 
 export class SqlDirectory implements Directory {
+  readonly accountStatus: AccountStatuses['accountStatus']
+  readonly sessionStatus: AccountStatuses['sessionStatus']
+  readonly keyStatus: AccountStatuses['keyStatus']
   readonly #parts: DirectoryParts
 
   constructor(parts: DirectoryParts) {
+    const { accountStatuses: statuses } = parts
     this.#parts = parts
-  }
-
-  accountStatus(subject: string) {
-    return this.#parts.accountStatuses.accountStatus(subject)
-  }
-
-  sessionStatus(subject: string, session: string) {
-    return this.#parts.accountStatuses.sessionStatus(subject, session)
-  }
-
-  keyStatus(id: string) {
-    return this.#parts.accountStatuses.keyStatus(id)
+    this.accountStatus = statuses.accountStatus.bind(statuses)
+    this.sessionStatus = statuses.sessionStatus.bind(statuses)
+    this.keyStatus = statuses.keyStatus.bind(statuses)
   }
 
   person(id: string): Promise<Person | undefined> {

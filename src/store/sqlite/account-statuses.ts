@@ -20,7 +20,7 @@ import type { ObjectTable } from './table.ts'
  * Fewer callers than this are active between two changes. With `max` the cache would take the memory of all of them at
  * once, a millisecond of each opening.
  */
-const MOST_KEPT = { maxSize: 25_000, sizeCalculation: () => 1 }
+const MOST_KEPT = { maxSize: 25_000 }
 
 export class SqliteAccountStatuses implements AccountStatuses {
   readonly #reads: SharedReads
@@ -65,7 +65,7 @@ export class SqliteAccountStatuses implements AccountStatuses {
       const kept = this.#kept.get(question)
       if (kept) return kept as T
       const found = find()
-      if (found && state !== undefined) this.#kept.set(question, found)
+      if (found && state !== undefined) this.#kept.set(question, found, { size: 1 })
       return found
     })
   }

@@ -17,7 +17,7 @@ import { ObjectLists } from './query/lists.ts'
 import { Damage, Lookups } from './query/lookups.ts'
 import { SharedReads } from './shared-reads.ts'
 import { DIALECT, StatementRunner } from './statements.ts'
-import { ObjectWrites, type SqliteEngine, SqliteStore, tableOf } from './store.ts'
+import { ObjectWrites, type SqliteEngine, SqliteStore } from './store.ts'
 import { ObjectTable } from './table.ts'
 
 export interface DatabaseParts {
@@ -73,7 +73,7 @@ export function assemble(
     accountStatuses: new SqliteAccountStatuses(database, users, reads),
     attempts: engine.counters,
     users,
-    objectsOf: (resource) => tableOf(engine, resource),
+    objectsOf: (resource) => getOrFail(tables, resource),
     grown: () => renewStatistics(database),
     waitForDisk: (waits) => waitForDisk(database, waits),
   })

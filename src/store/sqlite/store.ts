@@ -40,9 +40,9 @@ import { withinBounds } from '../sql/people-with-role.ts'
 import type { SqlEngine, Work } from '../sql/statement.ts'
 import { WriteProbe } from '../sql/write-probe.ts'
 import type { Commits } from './commits.ts'
-import { answering, identityOf, moved, renewStatistics } from './database.ts'
+import { answering, identityOf, moved, ofContract, renewStatistics } from './database.ts'
 import type { Lookups } from './query/lookups.ts'
-import { PastBound } from './query/work.ts'
+import { PastBound, type WorkBound } from './query/work.ts'
 import type { SharedReads } from './shared-reads.ts'
 import { DIALECT, type StatementRunner } from './statements.ts'
 import type { ObjectTable } from './table.ts'
@@ -68,10 +68,6 @@ interface WritingEngine {
   readonly lookups: Lookups
   readonly commits: Commits
   readonly now: () => Date
-}
-
-export function tableOf({ tables }: Pick<WritingEngine, 'tables'>, resource: string): ObjectTable {
-  return getOrFail(tables, resource)
 }
 
 /** Longer than a group waits for another process's lock. A disk may not answer for minutes, and readiness must tell. */
@@ -102,7 +98,7 @@ export class SqliteStore implements Store {
   }
 
   get(resource: string, id: string): StoredObject | undefined {
-    const table = tableOf(this.#engine, resource)
+    const table = getOrFail(this.#engine.tables, resource)
     const { reads } = this.#engine
     return answering(() => {
       // By itself, the question about the state costs more than the read.
@@ -115,28 +111,40 @@ export class SqliteStore implements Store {
   }
 
   async list(resource: string, query: ObjectQuery, by?: ReadBy): Promise<readonly ListedObject[]> {
-    const { lists } = tableOf(this.#engine, resource)
-    const { hereMs, listMs } = this.#engine.bounds
-    if (!this.#threaded) return answering(() => lists.list(query, { ms: listMs }))
-    // Most reads take less; others go on beside this thread.
-    const found = answering(() => unlessPast(() => lists.list(query, { ms: hereMs })))
-    return found ?? this.#threaded.long.list(resource, query, by)
+    const { lists } = getOrFail(this.#engine.tables, resource)
+    return this.#read(
+      (bound) => lists.list(query, bound),
+      (long) => long.list(resource, query, by),
+    )
   }
 
   async count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>, by?: ReadBy): Promise<Counted> {
-    const { lists } = tableOf(this.#engine, resource)
-    const { hereMs, countMs } = this.#engine.bounds
-    if (!this.#threaded) return answering(() => lists.countAtLeast(query, { ms: countMs }))
-    const found = answering(() => unlessPast(() => lists.count(query, { ms: hereMs })))
-    return found === undefined ? this.#threaded.long.count(resource, query, by) : { found, isExact: true }
+    const { lists } = getOrFail(this.#engine.tables, resource)
+    if (!this.#threaded) return answering(() => lists.countAtLeast(query, { ms: this.#engine.bounds.countMs }))
+    return this.#read(
+      (bound) => ({ found: lists.count(query, bound), isExact: true }),
+      (long) => long.count(resource, query, by),
+    )
   }
 
   async aggregate(resource: string, query: AggregateQuery, by?: ReadBy): Promise<readonly AggregatedGroup[]> {
-    const { lists } = tableOf(this.#engine, resource)
+    const { lists } = getOrFail(this.#engine.tables, resource)
+    return this.#read(
+      (bound) => lists.aggregate(query, bound),
+      (long) => long.aggregate(resource, query, by),
+    )
+  }
+
+  /** Most reads take little time; others go on beside this thread. */
+  #read<T>(here: (bound: WorkBound) => T, beside: (long: Threaded['long']) => T | Promise<T>): T | Promise<T> {
     const { hereMs, listMs } = this.#engine.bounds
-    if (!this.#threaded) return answering(() => lists.aggregate(query, { ms: listMs }))
-    const found = answering(() => unlessPast(() => lists.aggregate(query, { ms: hereMs })))
-    return found ?? this.#threaded.long.aggregate(resource, query, by)
+    if (!this.#threaded) return answering(() => here({ ms: listMs }))
+    try {
+      return here({ ms: hereMs })
+    } catch (error) {
+      if (error instanceof PastBound) return beside(this.#threaded.long)
+      throw ofContract(error)
+    }
   }
 
   lookup(lookup: Lookup): boolean {
@@ -199,19 +207,10 @@ export class SqliteStore implements Store {
 
   /** Who writes is told only where changes are kept. */
   #timed<O extends DeleteOptions>({ resource }: Permit<PermitKind>, { by, ...options }: O) {
-    const keeps = ({ resource: name }: Pick<Permit<PermitKind>, 'resource'>) => tableOf(this.#engine, name).keepsChanges
-    const isKept = by && (tableOf(this.#engine, resource).keepsChanges || options.along?.some(keeps))
+    const keeps = ({ resource: name }: Pick<Permit<PermitKind>, 'resource'>) =>
+      getOrFail(this.#engine.tables, name).keepsChanges
+    const isKept = by && (getOrFail(this.#engine.tables, resource).keepsChanges || options.along?.some(keeps))
     return { ...options, time: options.time ?? this.#engine.now().toISOString(), ...(isKept && { by }) }
-  }
-}
-
-/** Undefined where the read is past its bound. */
-function unlessPast<T>(read: () => T): T | undefined {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof PastBound) return undefined
-    throw error
   }
 }
 
@@ -279,7 +278,7 @@ export class ObjectWrites {
 
   *#insert(permit: Permit<'create'>, { time, replay }: TimedWrite<ReplayedOptions>): Work<void> {
     const created = createdObject(permit, time)
-    yield* tableOf(this.#engine, permit.resource).insert(created)
+    yield* getOrFail(this.#engine.tables, permit.resource).insert(created)
     if (replay) yield* keepReplay(DIALECT, replay, created, this.#engine.now().getTime())
   }
 
@@ -287,7 +286,7 @@ export class ObjectWrites {
     const { resource, id, version, document } = permit
     // Asked before anything is written: one write may change what another one rests on.
     if (along.length > 0) yield* this.#refuseChanged(allReads(along))
-    const createdAt = yield* tableOf(this.#engine, resource).update({ id, version, updatedAt: time, document })
+    const createdAt = yield* getOrFail(this.#engine.tables, resource).update({ id, version, updatedAt: time, document })
     if (replay) {
       const now = this.#engine.now().getTime()
       yield* keepReplay(DIALECT, replay, updatedObject(permit, { createdAt }, time), now)
@@ -299,11 +298,11 @@ export class ObjectWrites {
   *#remove({ resource, id, version }: Permit<'delete'>, { along = [], time }: TimedWrite<DeleteOptions>): Work<void> {
     yield* this.#refuseChanged(allReads(along))
     if (along.length > 0) yield* this.#writeAlong(along, time)
-    yield* tableOf(this.#engine, resource).delete(id, version)
+    yield* getOrFail(this.#engine.tables, resource).delete(id, version)
   }
 
   #writeAlong(along: readonly AlongPermit[], time: string): Work<void> {
-    return writeAlong(along, { dialect: DIALECT, objectsOf: (name) => tableOf(this.#engine, name), time })
+    return writeAlong(along, { dialect: DIALECT, objectsOf: (name) => getOrFail(this.#engine.tables, name), time })
   }
 
   /** The change runs at most once. */

@@ -71,7 +71,7 @@ const READS_OF_DIRECTORY = [
 
 /** Reads are answered here, and the thread is asked for all else. */
 function readHere<T extends object>(here: T, thread: Remote<T>, reads: readonly (keyof T)[]): T {
-  const names = Object.getOwnPropertyNames(Object.getPrototypeOf(here)) as (keyof T)[]
+  const names = [...Object.keys(here), ...Object.getOwnPropertyNames(Object.getPrototypeOf(here))] as (keyof T)[]
   const methods = names.filter((name) => name !== 'constructor')
   return Object.fromEntries(
     methods.map((name) => [name, reads.includes(name) ? (here[name] as ThreadMethod).bind(here) : thread[name]]),
