@@ -2,15 +2,10 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { type Condition, meets } from '../../src/decide/conditions/condition.ts'
 import { simplify } from '../../src/decide/conditions/simplify-condition.ts'
-import type { Scalar } from '../../src/resources/object.ts'
+import { all, always, holds, not, some } from './conditions.ts'
 import { randomCondition, randomDocument } from './random.ts'
 
-const always: Condition = { kind: 'always' }
 const never: Condition = { kind: 'never' }
-const holds = (field: string, ...values: Scalar[]): Condition => ({ kind: 'holds', field, values })
-const all = (...of: Condition[]): Condition => ({ kind: 'all', of })
-const some = (...of: Condition[]): Condition => ({ kind: 'some', of })
-const not = (of: Condition): Condition => ({ kind: 'not', of })
 
 const between = (field: string, bounds: { atLeast?: number; atMost?: number }): Condition => {
   return { kind: 'between', field, ...bounds }

@@ -1,22 +1,17 @@
 /** The contract: a list holds exactly the objects that meet the condition one by one. */
+
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { type Condition, meets } from '../../src/decide/conditions/condition.ts'
 import { representListed } from '../listed.ts'
 import { runs } from '../runs.ts'
+import { holds, not } from './conditions.ts'
 import { ALL, NEW_YEAR, type Open, type TestEngine } from './engine.ts'
 import { creation, failure, ODD, type Opened, RESOURCES } from './fixture.ts'
 import { inputsFor } from './inputs-for.ts'
 import { randomCondition, randomDocument } from './random.ts'
 
 export function describeConditions(open: Open): void {
-  const holds = (field: string, ...values: (string | number | boolean)[]): Condition => ({
-    kind: 'holds',
-    field,
-    values,
-  })
-  const not = (of: Condition): Condition => ({ kind: 'not', of })
-
   it('lists by server fields, odd names, lists and types as declared', async () => {
     const { store, seeding } = await open()
     await seeding.insert('things', [

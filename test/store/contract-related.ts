@@ -1,9 +1,11 @@
 /** The contract: conditions on related objects mean in the engine what `meets` and `lookUpIn` say in plain code. */
+
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { type Condition, lookUpIn, meets } from '../../src/decide/conditions/condition.ts'
 import type { Representation } from '../../src/resources/resource.ts'
 import { drawing, runs, soak } from '../runs.ts'
+import { all, always, not } from './conditions.ts'
 import { ALL, NEW_YEAR, type TestDatabase, type TestEngine } from './engine.ts'
 import { change, creation, failure, type Opened } from './fixture.ts'
 import { inputsFor } from './inputs-for.ts'
@@ -14,9 +16,6 @@ const RUNS = { endOnFailure: true }
 
 export function describeRelated(database: () => TestDatabase): void {
   const open = () => database().open({ resources: RELATED, now: atNewYear, indexFields: INDEXED })
-  const always: Condition = { kind: 'always' }
-  const all = (...of: Condition[]): Condition => ({ kind: 'all', of })
-  const not = (of: Condition): Condition => ({ kind: 'not', of })
 
   it('lists by related objects, and marks each row', async () => {
     const { store, seeding } = await open()

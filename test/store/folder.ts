@@ -20,17 +20,28 @@ interface Setup {
 }
 
 export class Folder {
-  readonly folder: string
-  readonly file: string
-  readonly #opened: { close(): unknown }[] = []
+  folder = ''
+  file = ''
+  #opened: { close(): unknown }[] = []
 
-  constructor(folder: string) {
-    this.folder = folder
-    this.file = path.join(folder, 'data.sqlite')
+  /** For each test of the suite another one. */
+  static ofEach(): Folder {
+    const folder = new Folder()
+    beforeEach(() => folder.#make())
+    afterEach(() => folder.remove())
+    return folder
   }
 
   static async make(): Promise<Folder> {
-    return new Folder(await mkdtemp(path.join(tmpdir(), 'sallyport-store-')))
+    const folder = new Folder()
+    await folder.#make()
+    return folder
+  }
+
+  async #make(): Promise<void> {
+    this.folder = await mkdtemp(path.join(tmpdir(), 'sallyport-store-'))
+    this.file = path.join(this.folder, 'data.sqlite')
+    this.#opened = []
   }
 
   async open(setup: Setup = {}): Promise<Opened> {

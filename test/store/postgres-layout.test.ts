@@ -1,4 +1,5 @@
 /** A database of PostgreSQL whose resources changed, or that is of another kind than this program needs. */
+
 import { expect } from 'chai'
 import pg from 'pg'
 import type { Condition } from '../../src/decide/conditions/condition.ts'
@@ -8,12 +9,12 @@ import type { Store } from '../../src/store/contract.ts'
 import { UnfitDatabase, UniqueTaken } from '../../src/store/errors.ts'
 import { openPostgres, openPostgresBeside } from '../../src/store/postgres/open.ts'
 import { sharedPostgres } from '../postgres.ts'
+import { holds } from './conditions.ts'
 import { ALL } from './engine.ts'
 import { creation, failure, field, RESOURCES, resource, resourcesOf } from './fixture.ts'
 import { createSchema, type TestSchema } from './postgres-schemas.ts'
 
 const now = () => new Date()
-const holds = (name: string, ...values: string[]): Condition => ({ kind: 'holds', field: name, values })
 
 describe('a PostgreSQL whose resources changed', () => {
   let schema: TestSchema

@@ -1,7 +1,6 @@
 /** How PostgreSQL finds a few objects out of many: by indexes, also from the caller's memberships. */
 import { expect } from 'chai'
 import type pg from 'pg'
-import type { Condition } from '../../src/decide/conditions/condition.ts'
 import type { ObjectQuery } from '../../src/store/contract.ts'
 import type { QueriedTableOf } from '../../src/store/postgres/query/condition.ts'
 import { listStatement } from '../../src/store/postgres/query/lists.ts'
@@ -9,23 +8,12 @@ import { gatheredPage, pageStatement } from '../../src/store/postgres/query/page
 import { tableNameOf } from '../../src/store/postgres/stored-text.ts'
 import { planTable } from '../../src/store/sql/indexes.ts'
 import { quoteName } from '../../src/store/sql/statement.ts'
+import { all, climb, holds, member, some } from './conditions.ts'
 import { createSchema, type TestSchema } from './postgres-schemas.ts'
 import { INDEXED, RELATED } from './random-related.ts'
 
 const TASKS = 10_000
 const PROJECTS = 500
-
-const holds = (field: string, ...values: string[]): Condition => ({ kind: 'holds', field, values })
-const all = (...of: Condition[]): Condition => ({ kind: 'all', of })
-const some = (...of: Condition[]): Condition => ({ kind: 'some', of })
-const memberOf = (where: Condition): Condition => {
-  const membership: Condition = { kind: 'related', field: 'id', resource: 'users', by: 'up', where }
-  return { kind: 'related', field: 'up', resource: 'projects', by: 'id', where: membership }
-}
-const member = (caller: string) => memberOf(holds('own', caller))
-const climb = (caller: string): Condition => {
-  return { kind: 'climb', field: 'up', resource: 'projects', depth: 8, where: holds('own', caller) }
-}
 
 const tables: QueriedTableOf = (name) => {
   const resource = RELATED.byName.get(name)

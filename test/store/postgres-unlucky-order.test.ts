@@ -1,13 +1,13 @@
 /** A list by membership on PostgreSQL is quick, although the order of the list has the member's objects last. */
 import { expect } from 'chai'
 import type pg from 'pg'
-import type { Condition } from '../../src/decide/conditions/condition.ts'
 import type { Document } from '../../src/resources/object.ts'
 import type { ObjectQuery, Store } from '../../src/store/contract.ts'
 import { ReadTooLong } from '../../src/store/errors.ts'
 import { READ_BOUNDS } from '../../src/store/lists/read-bounds.ts'
 import { openPostgres } from '../../src/store/postgres/open.ts'
 import { until } from '../until.ts'
+import { member } from './conditions.ts'
 import { failure } from './fixture.ts'
 import { createSchema, type TestSchema } from './postgres-schemas.ts'
 import { INDEXED, RELATED } from './random-related.ts'
@@ -16,23 +16,8 @@ const TASKS = 40_000
 const PROJECTS = 400
 const LATE = 40
 
-/** A task's `up` is its project; in place of memberships, `users` have a project (`up`) and a caller (`own`). */
-const MEMBER: Condition = {
-  kind: 'related',
-  field: 'up',
-  resource: 'projects',
-  by: 'id',
-  where: {
-    kind: 'related',
-    field: 'id',
-    resource: 'users',
-    by: 'up',
-    where: { kind: 'holds', field: 'own', values: ['late'] },
-  },
-}
-
 const QUERY: ObjectQuery = {
-  where: MEMBER,
+  where: member('late'),
   order: [
     { field: 'count', by: 'value', descending: true },
     { field: 'id', by: 'value', descending: true },

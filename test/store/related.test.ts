@@ -1,4 +1,5 @@
 /** Conditions on values, times and related objects in memory: what each kind means, in the smallest worlds. */
+
 import { expect } from 'chai'
 import {
   type Climb,
@@ -12,8 +13,8 @@ import {
   withValues,
 } from '../../src/decide/conditions/condition.ts'
 import type { Json, Representation } from '../../src/resources/resource.ts'
+import { always } from './conditions.ts'
 
-const always: Condition = { kind: 'always' }
 const self: Condition = { kind: 'holds', field: 'userId', values: ['alice'] }
 const members: Related = { kind: 'related', field: 'projectId', resource: 'members', by: 'projectId', where: self }
 

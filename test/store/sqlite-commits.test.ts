@@ -87,13 +87,11 @@ async function connectionOf(work: () => Promise<unknown>): Promise<DatabaseSync>
 const commitsOf = (texts: readonly string[]) => texts.filter((text) => text === 'commit').length
 
 describe('writes that wait together', () => {
-  let folder: Folder
+  const folder = Folder.ofEach()
   let opened: Opened
   beforeEach(async () => {
-    folder = await Folder.make()
     opened = await folder.open()
   })
-  afterEach(() => folder.remove())
 
   const create = (id: string, code = id) => opened.store.create(creation(id, { code }), { record: id })
   const ids = Array.from({ length: 64 }, (_, n) => `t${String(n).padStart(2, '0')}`)

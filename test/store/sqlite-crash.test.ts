@@ -12,11 +12,7 @@ const WRITER = fileURLToPath(new URL('writer.ts', import.meta.url))
 const ROUNDS = 6
 
 describe('a process that dies while it writes', () => {
-  let folder: Folder
-  beforeEach(async () => {
-    folder = await Folder.make()
-  })
-  afterEach(() => folder.remove())
+  const folder = Folder.ofEach()
 
   it('loses no write that it acknowledged, and leaves no half write', async () => {
     for (let round = 1; round <= ROUNDS; round += 1) {

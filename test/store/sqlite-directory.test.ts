@@ -9,11 +9,7 @@ const RESOURCES = resourcesOf(resource('users', [field('roles', 'string', { list
 const LATER = 4_000_000_000_000
 
 describe('the directory in a database file', () => {
-  let folder: Folder
-  beforeEach(async () => {
-    folder = await Folder.make()
-  })
-  afterEach(() => folder.remove())
+  const folder = Folder.ofEach()
 
   it('is added to a file of before, whose users are people from then on', async () => {
     const before = await folder.open({ resources: RESOURCES })

@@ -9,11 +9,7 @@ const SQLITE_BUSY = 5
 const SQLITE_CORRUPT = 11
 
 describe('an engine that fails', () => {
-  let folder: Folder
-  beforeEach(async () => {
-    folder = await Folder.make()
-  })
-  afterEach(() => folder.remove())
+  const folder = Folder.ofEach()
 
   it('is unavailable for writes, not for reads, while another process holds the lock; and then it is back', async () => {
     const { store } = await folder.open()

@@ -10,18 +10,13 @@ import type { Store } from '../../src/store/contract.ts'
 import { StoreUnavailable, UnfitDatabase, UniqueTaken } from '../../src/store/errors.ts'
 import { copySqlite, placeSqlite } from '../../src/store/sqlite/copies.ts'
 import { openSqlite, openSqliteBeside } from '../../src/store/sqlite/open.ts'
+import { holds } from './conditions.ts'
 import { creation, failure, field, keepingChanges, resource, resourcesOf } from './fixture.ts'
 import { Folder } from './folder.ts'
 import { statementsOf } from './statements.ts'
 
-const holds = (name: string, ...values: string[]): Condition => ({ kind: 'holds', field: name, values })
-
 describe('the database file', () => {
-  let folder: Folder
-  beforeEach(async () => {
-    folder = await Folder.make()
-  })
-  afterEach(() => folder.remove())
+  const folder = Folder.ofEach()
 
   it("is its owner's alone, with its side files", async () => {
     const { store } = await folder.open()
@@ -121,11 +116,7 @@ describe('the database file', () => {
 })
 
 describe('a database file whose resources changed', () => {
-  let folder: Folder
-  beforeEach(async () => {
-    folder = await Folder.make()
-  })
-  afterEach(() => folder.remove())
+  const folder = Folder.ofEach()
 
   /** Opened with one resource `things` that has these fields, and the objects written. */
   async function reopen(fields: readonly Field[], documents: readonly Document[] = []): Promise<Store> {

@@ -1,4 +1,5 @@
 /** What holds because long reads run beside the server's thread: nobody waits for them, and they end. */
+
 import { copyFile } from 'node:fs/promises'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
@@ -10,6 +11,7 @@ import { ReadTooLong, StoreUnavailable, TooManyReads } from '../../src/store/err
 import { MOST_CLIMBED, READ_BOUNDS, type ReadBounds } from '../../src/store/lists/read-bounds.ts'
 import { openSqlite } from '../../src/store/sqlite/open.ts'
 import { soak } from '../runs.ts'
+import { holds } from './conditions.ts'
 import { describeLists } from './contract-lists.ts'
 import { describeQueries, describeRandomQueries } from './contract-queries.ts'
 import { describeRandomRelated, describeRelated } from './contract-related.ts'
@@ -27,7 +29,6 @@ const between = (least: number, most: number): readonly Comparison[] => [
   { field: 'price', by: 'value', operator: 'gte', values: [least] },
   { field: 'price', by: 'value', operator: 'lte', values: [most] },
 ]
-const holds = (field: string, ...values: string[]): Condition => ({ kind: 'holds', field, values })
 const ANY: Condition = { kind: 'always' }
 
 /** For each of 40,000 objects it looks at each of them: it would take minutes. */
@@ -61,11 +62,7 @@ async function filled(folder: Folder, reads: ReadBounds): Promise<Opened> {
 }
 
 describe('long reads of SQLite', () => {
-  let folder: Folder
-  beforeEach(async () => {
-    folder = await Folder.make()
-  })
-  afterEach(() => folder.remove())
+  const folder = Folder.ofEach()
 
   it('keep nobody waiting: a list, a sorted list and a count end after reads that came later', async () => {
     const { store } = await filled(folder, PATIENT)

@@ -4,13 +4,9 @@ import type { Condition } from '../../src/decide/conditions/condition.ts'
 import type { ObjectQuery, Store } from '../../src/store/contract.ts'
 import { stepOfElement } from '../../src/store/sqlite/query/work.ts'
 import { STATEMENTS } from '../../src/store/sqlite/statements.ts'
+import { all, always, holds, not, some } from './conditions.ts'
 import { Folder } from './folder.ts'
 import { statementsOf } from './statements.ts'
-
-const holds = (field: string, ...values: string[]): Condition => ({ kind: 'holds', field, values })
-const all = (...of: Condition[]): Condition => ({ kind: 'all', of })
-const some = (...of: Condition[]): Condition => ({ kind: 'some', of })
-const not = (of: Condition): Condition => ({ kind: 'not', of })
 
 describe('a list of few objects out of many', () => {
   let folder: Folder
@@ -93,7 +89,6 @@ describe('a list of few objects out of many', () => {
   it('sorts by an index, in either direction, and finds the next page in it', async () => {
     const BY_COUNT = 'objects_things f_count ordered'
     const BY_CREATION = 'objects_things created_at ordered'
-    const always: Condition = { kind: 'always' }
     for (const [index, key, value] of [
       [BY_COUNT, 'count', 5],
       [BY_COUNT, '-count', 5],

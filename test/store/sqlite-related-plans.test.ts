@@ -2,26 +2,13 @@
 import { expect } from 'chai'
 import type { Condition } from '../../src/decide/conditions/condition.ts'
 import type { ObjectQuery, Store } from '../../src/store/contract.ts'
+import { all, climb, holds, member, memberOf, some } from './conditions.ts'
 import { Folder } from './folder.ts'
 import { INDEXED, RELATED } from './random-related.ts'
 import { statementsOf } from './statements.ts'
 
 const TASKS = 10_000
 const PROJECTS = 500
-
-const holds = (field: string, ...values: string[]): Condition => ({ kind: 'holds', field, values })
-const all = (...of: Condition[]): Condition => ({ kind: 'all', of })
-const some = (...of: Condition[]): Condition => ({ kind: 'some', of })
-
-/** A task's `up` is its project; in place of memberships, `users` have a project (`up`) and a caller (`own`). */
-const memberOf = (where: Condition): Condition => {
-  const membership: Condition = { kind: 'related', field: 'id', resource: 'users', by: 'up', where }
-  return { kind: 'related', field: 'up', resource: 'projects', by: 'id', where: membership }
-}
-const member = (caller: string) => memberOf(holds('own', caller))
-const climb = (caller: string): Condition => {
-  return { kind: 'climb', field: 'up', resource: 'projects', depth: 8, where: holds('own', caller) }
-}
 
 describe('a list by related objects', () => {
   let folder: Folder

@@ -1,17 +1,12 @@
 /** What is forgotten of idempotency keys is also deleted, a few with each key that comes, and the rest at the next start. */
 import { expect } from 'chai'
-import { openSqlite } from '../../src/store/sqlite/open.ts'
-import { creation, RESOURCES } from './fixture.ts'
+import { creation } from './fixture.ts'
 import { Folder } from './folder.ts'
 
 describe('the idempotency keys of a database file', () => {
-  let folder: Folder
+  const folder = Folder.ofEach()
   let time = Date.parse('2026-01-01T00:00:00Z')
-  const open = () => openSqlite({ file: folder.file, resources: RESOURCES, now: () => new Date(time) })
-  beforeEach(async () => {
-    folder = await Folder.make()
-  })
-  afterEach(() => folder.remove())
+  const open = () => folder.open({ now: () => new Date(time) })
 
   const count = () => folder.raw().prepare('select count(*) as count from replays').get()?.count
   const replay = (key: number) => ({ replay: { subject: 's', route: 'r', key: `${key}`, fingerprint: 'f' } })

@@ -6,17 +6,14 @@ import { creation, type Opened } from './fixture.ts'
 import { Folder } from './folder.ts'
 
 describe('reads of SQLite at once', () => {
-  let folder: Folder
+  const folder = Folder.ofEach()
   let opened: Opened
   let other: DatabaseSync
-
   beforeEach(async () => {
-    folder = await Folder.make()
     opened = await folder.open()
     await opened.store.create(creation('a', { status: 'draft' }))
     other = folder.raw()
   })
-  afterEach(() => folder.remove())
 
   const statusOf = () => (opened.store.get('things', 'a') as { readonly document: unknown }).document
   const write = (status: string) =>

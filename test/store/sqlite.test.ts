@@ -1,17 +1,13 @@
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import type { WritePlace } from '../../src/store/contract.ts'
 import { openSqlite } from '../../src/store/sqlite/open.ts'
 import { openSqliteReader } from '../../src/store/sqlite/reader/reader.ts'
 import { ThreadPart } from '../../src/store/sqlite/thread/thread.ts'
 import { WRITER } from '../../src/store/sqlite/thread/threaded-store.ts'
-import { removeFolder } from '../ends-with-tests.ts'
 import { soak } from '../runs.ts'
 import { storeContract } from './contract.ts'
 import type { TestDatabase } from './engine.ts'
 import type { Opened } from './fixture.ts'
+import { Folder } from './folder.ts'
 
 /** Keeps the thread from ending between two tests: a start of it takes longer than most of them. */
 let kept: ThreadPart
@@ -38,37 +34,26 @@ storeContract({
 storeContract({ name: 'SQLite in memory', keeps: 'private', create: createMemory })
 
 async function createFile(writer: WritePlace): Promise<TestDatabase> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'sallyport-store-'))
-  const file = path.join(folder, 'data.sqlite')
-  const opened: Opened[] = []
+  const folder = await Folder.make()
   return {
-    open: async (setup) => keep(opened, await openSqlite({ file, writer, ...setup })),
-    openReader: () => openSqliteReader(file),
+    open: (setup) => folder.open({ writer, ...setup }),
+    openReader: () => openSqliteReader(folder.file),
     damage: async (id, text) => {
-      const database = new DatabaseSync(file)
+      const database = folder.raw()
       database.prepare('update "objects_^Things" set document = ? where id = ?').run(text, id)
       database.close()
     },
-    remove: async () => {
-      await closeAll(opened)
-      await removeFolder(folder)
-    },
+    remove: () => folder.remove(),
   }
 }
 
 async function createMemory(): Promise<TestDatabase> {
-  const opened: Opened[] = []
+  let opened: Opened | undefined
   return {
-    open: async (setup) => keep(opened, await openSqlite({ file: ':memory:', ...setup })),
-    remove: () => closeAll(opened),
+    open: async (setup) => {
+      opened = await openSqlite({ file: ':memory:', ...setup })
+      return opened
+    },
+    remove: async () => opened?.store.close(),
   }
-}
-
-function keep(opened: Opened[], one: Opened): Opened {
-  opened.push(one)
-  return one
-}
-
-async function closeAll(opened: readonly Opened[]): Promise<void> {
-  for (const { store } of opened) await store.close()
 }
