@@ -268,23 +268,23 @@ export class PostgresStore implements Store {
     const { objects } = tableOf(this.#engine, permit.resource)
     const { id, version } = permit
     const deleting = () => objects.delete(id, version, this.#beside(permit, options))
-    if (options.along?.length) return this.#deleteAlong(permit, options, deleting)
-    const [row] = await this.#write(objects, permit, () => single(deleting()))
+    const [row] = options.along?.length
+      ? await this.#inTransaction(objects, permit, () => this.#deleteWith(permit, deleting, options))
+      : await this.#write(objects, permit, () => single(deleting()))
     if (!row) throw new StaleObject()
   }
 
-  /** In a transaction of its own. All permits are asked first: one write may change what another one rests on. */
-  #deleteAlong(permit: Permit<'delete'>, options: DeleteOptions, deleting: () => Statement): Promise<void> {
-    const { along = [] } = options
-    const { writer } = this.#engine.connections
-    const refuseChanged = () => this.#refuseChanged(allReads([permit, ...along]))
-    const others = () => this.#writeAlong(along, options)
-    const work = function* (): Work<void> {
-      yield* refuseChanged()
-      yield* others()
-      if ((yield deleting()).length === 0) throw new StaleObject()
-    }
-    return answering(() => writer.transaction((ask) => done(work(), ask)))
+  /** All permits are asked first: one write may change what another one rests on. */
+  *#deleteWith(
+    permit: Permit<'delete'>,
+    deleting: () => Statement,
+    { along = [], ...options }: DeleteOptions,
+  ): Work<readonly Row[]> {
+    yield* this.#refuseChanged(allReads([permit, ...along]))
+    yield* this.#writeAlong(along, options)
+    const rows = yield deleting()
+    if (rows.length === 0) throw new StaleObject()
+    return rows
   }
 
   *#writeAlong(along: readonly AlongPermit[], options: WriteOptions): Work<void> {

@@ -65,33 +65,37 @@ export function addChangeSql({ resource, at, writtenBy, of, sides }: AddedChange
     before_document, version, updated_at, document) values (${values.join()});`
 }
 
-interface KeptChanges {
-  readonly resource: string
-  readonly keepMs: number
+/** Statements; none where the triggers of a table are as they should be. */
+interface NewTriggers {
+  readonly drop: readonly string[]
+  readonly make: readonly string[]
+}
+
+/** Makes the triggers that log changes, or removes them. `keepMs`: undefined where none are kept from now on. */
+export function* migrateChanges(
+  { resource, keepMs }: { readonly resource: string; readonly keepMs: number | undefined },
+  { drop, make }: NewTriggers,
+): Work<void> {
+  const name = quoteLiteral(resource)
+  const goOn = `update kept_changes set keep_ms = ${keepMs} where resource = ${name} and since < ${ALL} returning 1`
+  const isSame = drop.length + make.length === 0
+  if (isSame && (keepMs === undefined || (yield sql(goOn)).length > 0)) return
+  // From then on changes are missing. What is kept ends in its time.
+  const end = `update kept_changes set since = ${ALL} where resource = ${name}`
+  for (const text of [...drop, ...make, ...(keepMs === undefined ? [end] : beginChanges(name, keepMs))]) yield sql(text)
 }
 
 /**
  * From now on all changes are kept, and those before may be missing: it takes a number, so that no reader has seen all up
  * to there.
  */
-export function beginChanges({ resource, keepMs }: KeptChanges): readonly string[] {
-  const name = quoteLiteral(resource)
+function beginChanges(name: string, keepMs: number): readonly string[] {
   return [
     `insert into changes (resource, id, at, created_at) values (${name}, '', '', '')`,
     `insert into kept_changes select resource, number, ${keepMs} from changes where resource = ${name} and id = ''
       on conflict (resource) do update set since = excluded.since, keep_ms = excluded.keep_ms`,
     `delete from changes where resource = ${name} and id = ''`,
   ]
-}
-
-/** Rows: one where changes are kept, perhaps for another time than before. */
-export function goOnWithChanges({ resource, keepMs }: KeptChanges): string {
-  return `update kept_changes set keep_ms = ${keepMs} where resource = ${quoteLiteral(resource)} and since < ${ALL} returning 1`
-}
-
-/** From now on changes are missing. What is kept ends in its time. */
-export function endChanges(resource: string): string {
-  return `update kept_changes set since = ${ALL} where resource = ${quoteLiteral(resource)}`
 }
 
 /** Numbers aren't used again, so this also counts changes that have ended. */

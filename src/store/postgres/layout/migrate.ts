@@ -2,7 +2,7 @@
 import { USERS } from '../../../decide/policy.ts'
 import type { ConnectionSettings } from '../../contract.ts'
 import { UnfitDatabase } from '../../errors.ts'
-import { beginChanges, endChanges, goOnWithChanges } from '../../sql/changes.ts'
+import { migrateChanges } from '../../sql/changes.ts'
 import { migrateIndexes, type TablePlan } from '../../sql/indexes.ts'
 import { type Ask, done, quoteName, sql } from '../../sql/statement.ts'
 import { directoryTables, laterLayout, notMigrated, storeTables } from '../../sql/tables.ts'
@@ -50,7 +50,7 @@ async function addMissing(ask: Ask, plans: readonly TablePlan[]): Promise<void> 
   for (const plan of plans) {
     await run(objectTable(plan.table))
     await done(migrateIndexes(indexesOf(plan)), ask)
-    await migrateChanges(ask, plan)
+    await done(migrateChanges(plan, await newTriggers(ask, plan)), ask)
   }
   const users = plans.find(({ resource }) => resource === USERS)
   if (users) await createTriggers(ask, users.table)
@@ -87,20 +87,13 @@ async function layoutIn(ask: Ask): Promise<number | undefined> {
   return row && Number(row[0])
 }
 
-/** Makes the trigger that logs changes, or removes it. */
-async function migrateChanges(ask: Ask, { resource, table, keepMs }: TablePlan): Promise<void> {
-  const run = (text: string) => ask({ text, values: [] })
+async function newTriggers(ask: Ask, { resource, table, keepMs }: TablePlan) {
   const isLogged = (await triggersOf(ask, table)).has(CHANGES_TRIGGER)
-  if (keepMs === undefined) {
-    if (!isLogged) return
-    await run(`drop trigger ${CHANGES_TRIGGER} on ${quoteName(table)}`)
-    await run(endChanges(resource))
-    return
+  return {
+    drop: isLogged && keepMs === undefined ? [`drop trigger ${CHANGES_TRIGGER} on ${quoteName(table)}`] : [],
+    // Waits for the writes that have begun: their changes are missing.
+    make: !isLogged && keepMs !== undefined ? [changesTrigger({ resource, table })] : [],
   }
-  // Waits for the writes that have begun: their changes are missing.
-  if (!isLogged) await run(changesTrigger({ resource, table }))
-  else if ((await run(goOnWithChanges({ resource, keepMs }))).length > 0) return
-  for (const text of beginChanges({ resource, keepMs })) await run(text)
 }
 
 /** Creating a trigger waits for all writes, so it is done once. */

@@ -110,22 +110,27 @@ export function segmentPage({ scope, selected, sorted, shown, limit }: Listing, 
     order by ${sorted} limit ${limit}`
 }
 
+/** The pages of all segments, with the place of each object. */
+export function segmentPages(listing: Listing, segments: readonly Segment[]): string {
+  const nth = `row_number() over (order by ${listing.sorted}) as nth`
+  const pages = segments.map((segment, at) => {
+    return `(${segmentPage({ ...listing, shown: [`${at} as segment`, nth, ...listing.shown] }, segment)})`
+  })
+  return pages.join(' union all ')
+}
+
 /** The segments one after the other, up to the object that makes the list too large. */
 function cutPage(
   listing: Listing,
   segments: readonly Segment[],
   { names, bytes }: { readonly names: readonly string[]; readonly bytes: string },
 ): string {
-  const nth = `row_number() over (order by ${listing.sorted}) as nth`
-  const pages = segments.map((segment, at) => {
-    return `(${segmentPage({ ...listing, shown: [`${at} as segment`, nth, ...listing.shown] }, segment)})`
-  })
   const size = `octet_length(document) + octet_length(id) + ${SERVER_FIELDS_BYTES}`
   const inOrder = 'order by segment, nth'
   return `select ${names.join()} from (
       select ${names.join()}, row_number() over (${inOrder}) as place,
         sum(${size}) over (${inOrder} rows between unbounded preceding and 1 preceding) as before
-      from (${pages.join(' union all ')}) as pages) as placed
+      from (${segmentPages(listing, segments)}) as pages) as placed
     where place <= ${listing.limit} and (place <= 2 or before <= ${bytes}::bigint) order by place`
 }
 

@@ -29,6 +29,7 @@ import {
   misplacedSql,
   planned,
   segmentPage,
+  segmentPages,
   selectedSql,
 } from './lists.ts'
 
@@ -116,11 +117,7 @@ function pageSql(query: ObjectQuery, scope: TableScope, found: Partial<ReturnTyp
 function pageOf(listing: Listing, segments: readonly Segment[]): string {
   const [first = []] = segments
   if (segments.length <= 1) return segmentPage(listing, first)
-  const nth = `row_number() over (order by ${listing.sorted}) as nth`
-  const pages = segments.map((segment, at) => {
-    return `(${segmentPage({ ...listing, shown: [`${at} as segment`, nth, ...listing.shown] }, segment)})`
-  })
-  return `select cells from (${pages.join(' union all ')}) as pages order by segment, nth limit ${listing.limit}`
+  return `select cells from (${segmentPages(listing, segments)}) as pages order by segment, nth limit ${listing.limit}`
 }
 
 /** Undefined where `listStatement` must read the list: a document is large, or a row may be in a wrong place. */

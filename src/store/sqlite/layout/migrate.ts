@@ -1,7 +1,7 @@
 /** Migrates a database file to what the resources declare: adds tables, columns and indexes. */
 import type { DatabaseSync } from 'node:sqlite'
 import { USERS } from '../../../decide/policy.ts'
-import { addChangeSql, beginChanges, endChanges, goOnWithChanges } from '../../sql/changes.ts'
+import { addChangeSql, migrateChanges } from '../../sql/changes.ts'
 import { type IndexedTable, migrateIndexes, type TablePlan } from '../../sql/indexes.ts'
 import { PROBED } from '../../sql/named-values.ts'
 import { SERVER_COLUMNS } from '../../sql/objects.ts'
@@ -60,21 +60,19 @@ function migrateTable(database: DatabaseSync, plan: TablePlan): void {
     id text primary key not null, version integer not null, created_at text not null, updated_at text not null,
     document text not null${generated.join('')}) strict`)
   addColumns(database, plan)
-  new StatementRunner(database).run(migrateIndexes(indexesOf(plan)))
-  migrateChanges(database, plan)
+  const statements = new StatementRunner(database)
+  statements.run(migrateIndexes(indexesOf(plan)))
+  statements.run(migrateChanges(plan, newTriggers(database, plan)))
 }
 
-/** Makes the triggers that log changes, or removes them. */
-function migrateChanges(database: DatabaseSync, { resource, table, keepMs }: TablePlan): void {
+function newTriggers(database: DatabaseSync, { resource, table, keepMs }: TablePlan) {
   const present = new Map<string, string>()
   const found = database.prepare("select name, sql from sqlite_schema where type = 'trigger' and name glob ? || ' *'")
   for (const { name, sql: text } of found.all(table)) present.set(String(name), String(text))
   const wanted = keepMs === undefined ? new Map<string, string>() : changeTriggers(resource, table)
   const isSame = present.size === wanted.size && [...wanted].every(([name, text]) => present.get(name) === text)
-  if (isSame && (keepMs === undefined || database.prepare(goOnWithChanges({ resource, keepMs })).get())) return
-  for (const name of present.keys()) database.exec(`drop trigger ${quoteName(name)}`)
-  const now = keepMs === undefined ? [endChanges(resource)] : beginChanges({ resource, keepMs })
-  for (const text of [...wanted.values(), ...now]) database.exec(text)
+  if (isSame) return { drop: [], make: [] }
+  return { drop: [...present.keys()].map((name) => `drop trigger ${quoteName(name)}`), make: [...wanted.values()] }
 }
 
 /** By their names. */

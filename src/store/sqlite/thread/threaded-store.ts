@@ -84,11 +84,8 @@ export function changedInThread(here: InstanceDatabase, file: string): InstanceD
   const part = new ThreadPart(WRITER, opening, () => new Date())
   const thread = part.remote<InstanceDatabase>('instances')
   return {
-    dialect: here.dialect,
-    ask: (statement) => here.ask(statement),
-    look: (statement) => here.look(statement),
+    ...here,
     change: (...statements) => thread.change(...statements),
-    make: (work) => here.make(work),
     close: async () => {
       await part.close()
       await here.close()
