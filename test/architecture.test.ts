@@ -51,7 +51,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   migrations: 850,
   'decision-log': 3640,
   limits: 1100,
-  store: 9900,
+  store: 9850,
   policy: 3440,
   decide: 5460,
   resources: 5270,
