@@ -43,7 +43,7 @@ const MATRIX_ROOMS = [
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
   cli: 5230,
-  tools: 31750,
+  tools: 31700,
   server: 15300,
   analysis: 5050,
   config: 920,

@@ -254,7 +254,7 @@ describe('how callers can relate to objects', () => {
         if (!read) throw new Error('there is one')
         const found = namedRelations(policy, resource, read).map((relation) => relation.name)
         expect(found.toSorted()).to.deep.equal(named.toSorted())
-        const states = rowsOf([policy], KNOWN)
+        const states = rowsOf(policy, KNOWN)
           .filter(
             ({ routeMethod }) =>
               routeMethod.route.path === `/${name}/{id}` && routeMethod.endpoint.operation === 'read',

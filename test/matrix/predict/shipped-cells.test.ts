@@ -35,7 +35,7 @@ describe('the predictor, of the shipped policy', () => {
       { kind: 'roles', roles: [] },
       { kind: 'roles', roles: ['auditor', 'member'] },
     ]
-    const cells = rowsOf([policy], known).flatMap(({ routeMethod, methods, object, becomes }) =>
+    const cells = rowsOf(policy, known).flatMap(({ routeMethod, methods, object, becomes }) =>
       methods.flatMap((method) =>
         columns.map((column): Cell => {
           const situation = { object, ...(becomes && { becomes }) }
@@ -74,7 +74,7 @@ describe('the predictor, of the shipped policy', () => {
       { kind: 'anonymous' },
       ...[...known.policy.roles.keys()].map((role): MatrixColumn => ({ kind: 'roles', roles: [role] })),
     ]
-    const writes = rowsOf([known.policy], known, ({ resource, endpoint }) => {
+    const writes = rowsOf(known.policy, known, ({ resource, endpoint }) => {
       return resource.name === name && ['create', 'replace', 'update'].includes(endpoint.operation)
     }).filter(({ becomes }) => !becomes)
     return writes.flatMap(({ methods: [method], routeMethod, object }) =>

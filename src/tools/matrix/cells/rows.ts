@@ -27,11 +27,11 @@ export interface AskedRow extends Situation {
 }
 
 /**
- * One row for each difference between objects that a rule of these policies makes, and for what writes leave. `asks`
- * chooses among the methods of routes. A matrix can't write the path of `OPTIONS *`.
+ * One row for each difference between objects that a rule of the policy makes, and for what writes leave. `asks` chooses
+ * among the methods of routes. A matrix can't write the path of `OPTIONS *`.
  */
 export function rowsOf(
-  policies: readonly Policy[],
+  policy: Policy,
   known: Sampled,
   asks: (routeMethod: RouteMethod) => boolean = () => true,
 ): readonly AskedRow[] {
@@ -43,9 +43,8 @@ export function rowsOf(
     if (!routeMethod) return []
     const methods = group.map(({ method }) => method)
     // One more than people read shows that there are more.
-    const situations = [statesOf, resultsOf].flatMap((some) => [
-      ...some(policies, routeMethod, known).take(MOST_SETS + 1),
-    ])
+    const source = { policy, routeMethod, known }
+    const situations = [statesOf, resultsOf].flatMap((some) => [...some(source).take(MOST_SETS + 1)])
     // Whoever asks with HEAD is told nothing.
     const telling = methods.filter((method) => method !== 'HEAD')
     return situations.map((one) => ({ routeMethod, methods: one.event ? telling : methods, ...one }))
@@ -102,22 +101,25 @@ export function cellKey(
 /** The object of a request, what happens to it, the conditions that hold, and what a write makes of the object. */
 export type Situation = Pick<Cell, 'object' | 'event' | 'when' | 'becomes'>
 
-function* statesOf(
-  policies: readonly Policy[],
-  routeMethod: RouteMethod,
-  known: Sampled,
-): Generator<Situation, undefined> {
-  const objects = objectsOf(policies, routeMethod, known)
-  for (const when of conditionSets(policies, routeMethod)) for (const object of objects) yield { object, ...when }
+/** What the rows of an endpoint are made from. */
+interface RowSource {
+  readonly policy: Policy
+  readonly routeMethod: RouteMethod
+  readonly known: Sampled
+}
+
+function* statesOf(source: RowSource): Generator<Situation, undefined> {
+  const isCollection = source.routeMethod.route.kind === 'collection'
+  const objects: readonly ObjectState[] = isCollection
+    ? [{ kind: 'none' }]
+    : [...setsOf(source).map(stateOf), { kind: 'missing' }]
+  for (const when of conditionSets(source)) for (const object of objects) yield { object, ...when }
   return undefined
 }
 
 /** Each set of the conditions that rules name, smallest first: the empty one is stated as no condition. */
-function conditionSets(
-  policies: readonly Policy[],
-  { resource, endpoint }: RouteMethod,
-): readonly Pick<Situation, 'when'>[] {
-  const names = [...new Set(policies.flatMap((policy) => conditionsAbout(policy, resource, endpoint)))].sort()
+function conditionSets({ policy, routeMethod }: RowSource): readonly Pick<Situation, 'when'>[] {
+  const names = conditionsAbout(policy, routeMethod.resource, routeMethod.endpoint).toSorted()
   return smallestSubsets(names, MOST_SETS).map(whenOf)
 }
 
@@ -125,37 +127,22 @@ export function whenOf(when: readonly string[]): Pick<Situation, 'when'> {
   return when.length === 0 ? {} : { when: when.toSorted() }
 }
 
-function objectsOf(policies: readonly Policy[], routeMethod: RouteMethod, known: Sampled): readonly ObjectState[] {
-  const [policy] = policies
-  if (!policy || routeMethod.route.kind === 'collection') return [{ kind: 'none' }]
-  const named = namedBy(policies, routeMethod)
-  const states = setsOf(policy, routeMethod, named)
-    .flatMap((set) => completed(policy, routeMethod, known, { set, named }) ?? [])
-    .map(stateOf)
-  return [...states, { kind: 'missing' }]
-}
-
-function namedBy(policies: readonly Policy[], routeMethod: RouteMethod): ReadonlySet<string> {
-  return new Set(policies.flatMap((one) => [...namedHere(one, routeMethod)]))
-}
-
-function setsOf(
-  { ownership }: Policy,
-  { resource }: RouteMethod,
-  named: ReadonlySet<string>,
-): readonly ReadonlySet<string>[] {
-  const relations = [...(ownership.get(resource.name)?.relations.values() ?? [])]
-  return possibleSets(
+/** Each set of the relations that rules about the action tell apart, completed. */
+function setsOf(source: RowSource): readonly ReadonlySet<string>[] {
+  const { policy, routeMethod } = source
+  const { resource } = routeMethod
+  const named = namedHere(policy, routeMethod)
+  const relations = [...(policy.ownership.get(resource.name)?.relations.values() ?? [])]
+  const sets = possibleSets(
     relations.filter(({ name }) => named.has(name)),
     resource,
   )
+  return sets.flatMap((set) => completed(source, { set, named }) ?? [])
 }
 
 /** Completes the set with relations that no rule about the action names (fixture/satisfiability.ts). */
 export function completed(
-  { ownership }: Policy,
-  { resource, route }: RouteMethod,
-  known: Sampled,
+  { policy: { ownership }, routeMethod: { resource, route }, known }: RowSource,
   sets: { readonly set: ReadonlySet<string>; readonly named: ReadonlySet<string> },
 ): ReadonlySet<string> | undefined {
   const about = { resource, ownership: ownership.get(resource.name), own: route.kind === 'caller' }
@@ -186,19 +173,14 @@ function statesBeside(named: readonly Relation[], all: Iterable<Relation>): read
 }
 
 /** What writes leave, as far as rules tell it apart. A redirect is answered before that counts; a command has one result. */
-function* resultsOf(
-  policies: readonly Policy[],
-  routeMethod: RouteMethod,
-  known: Sampled,
-): Generator<Situation, undefined> {
-  const [policy] = policies
-  if (!policy || routeMethod.route.redirect || routeMethod.route.command) return undefined
-  const { operation } = routeMethod.endpoint
-  if (operation === 'create') return yield* createdOf(policies, routeMethod, known)
+function* resultsOf(source: RowSource): Generator<Situation, undefined> {
+  const { route, endpoint } = source.routeMethod
+  const { operation } = endpoint
+  if (route.redirect || route.command) return undefined
+  if (operation === 'create') return yield* createdOf(source)
   // What is seen of each object: the other events follow from that.
-  if (operation === 'watch')
-    return yield* createdOf(policies, routeMethod, known).map((one) => ({ ...one, event: 'created' as const }))
-  const situations = writesByTerm(policy, routeMethod, known)
+  if (operation === 'watch') return yield* createdOf(source).map((one) => ({ ...one, event: 'created' as const }))
+  const situations = writesByTerm(source)
   yield* new Map(situations.map((one) => [JSON.stringify(one), one])).values()
   return undefined
 }
@@ -207,64 +189,39 @@ function* resultsOf(
 const found = new WeakMap<Policy, Map<string, readonly Situation[]>>()
 
 /** For each rule with a right side, and for each of its terms, a write that it decides. */
-function writesByTerm(policy: Policy, routeMethod: RouteMethod, files: Sampled): readonly Situation[] {
+function writesByTerm(source: RowSource): readonly Situation[] {
+  const { policy, routeMethod } = source
   const key = `${routeMethod.route.path} ${routeMethod.endpoint.operation}`
   const known = found.getOrInsertComputed(policy, () => new Map<string, readonly Situation[]>())
   return known.getOrInsertComputed(key, () =>
     policiesWithLess(policy, routeMethod).flatMap((less) => {
-      const pair = [policy, less] as const
-      const situations = tellingWrites(pair, routeMethod).flatMap((one) => situationOf(pair, routeMethod, files, one))
-      return [...situations.take(1)]
+      const writes = tellingWrites([policy, less], routeMethod)
+      return [...writes.flatMap((one) => situationOf(source, less, one)).take(1)]
     }),
   )
 }
 
-/** The write, with all relations that then hold; empty if there can be no such object. */
-export function situationOf(
-  policies: readonly Policy[],
-  routeMethod: RouteMethod,
-  known: Sampled,
-  { stored, result, when }: Write,
-): readonly Situation[] {
-  const [policy] = policies
-  const named = namedBy(policies, routeMethod)
-  const before = policy && completed(policy, routeMethod, known, { set: stored, named })
-  if (!policy || !before) return []
-  const same = result.union(before.difference(named))
-  const after = isPossible(policy, routeMethod, known, same)
-    ? same
-    : completed(policy, routeMethod, known, { set: result, named })
+/**
+ * A write that another policy decides otherwise, with all relations that then hold; empty if there can be no such object.
+ */
+export function situationOf(source: RowSource, other: Policy, { stored, result, when }: Write): readonly Situation[] {
+  const { policy, routeMethod, known } = source
+  const { resource, route } = routeMethod
+  const named = namedHere(policy, routeMethod).union(namedHere(other, routeMethod))
+  const before = completed(source, { set: stored, named })
+  if (!before) return []
+  const same = { resource, relations: result.union(before.difference(named)), own: route.kind === 'caller' }
+  const isPossible = satisfiability(policy.ownership.get(resource.name), known, same) !== 'impossible'
+  const after = isPossible ? same.relations : completed(source, { set: result, named })
   return after ? [{ object: stateOf(before), ...whenOf(when), becomes: [...after].sort() }] : []
 }
 
 /** Each set of the relations that a new object can have, as far as rules about creating tell them apart. */
-function* createdOf(
-  policies: readonly Policy[],
-  routeMethod: RouteMethod,
-  known: Sampled,
-): Generator<Situation, undefined> {
-  const [policy] = policies
-  const named = namedBy(policies, routeMethod)
-  if (!policy || named.size === 0) return undefined
-  const sets = setsOf(policy, routeMethod, named)
-  const results = sets.flatMap((set) => completed(policy, routeMethod, known, { set, named }) ?? [])
-  for (const when of conditionSets(policies, routeMethod)) {
+function* createdOf(source: RowSource): Generator<Situation, undefined> {
+  if (namedHere(source.policy, source.routeMethod).size === 0) return undefined
+  const results = setsOf(source)
+  for (const when of conditionSets(source)) {
     for (const result of results) yield { object: { kind: 'none' }, ...when, becomes: [...result].sort() }
   }
   return undefined
-}
-
-function isPossible(
-  policy: Policy,
-  { resource, route }: RouteMethod,
-  known: Sampled,
-  relations: ReadonlySet<string>,
-): boolean {
-  return (
-    satisfiability(policy.ownership.get(resource.name), known, {
-      resource,
-      relations,
-      own: route.kind === 'caller',
-    }) !== 'impossible'
-  )
 }

@@ -56,7 +56,7 @@ export async function surveyCells(
   const columns = askedColumns(policy, suite.resources)
   const cells: CoverageCell[] = []
   const unasked: UnaskedCell[] = []
-  const rows = rowsOf([policy], suite, asks)
+  const rows = rowsOf(policy, suite, asks)
   for (const row of rows) {
     for (const { column } of columns.filter(({ concerns }) => concerns(row.routeMethod))) {
       for (const cell of cellsOf(row, column)) {

@@ -40,7 +40,7 @@ export async function planMatrix(
   columns: readonly AskedColumn[],
   leaveOut: (cell: Cell) => boolean,
 ): Promise<Plan> {
-  const rows = rowsOf([suite.evaluated.policy], suite)
+  const rows = rowsOf(suite.evaluated.policy, suite)
   const asked = [
     ...rows.flatMap((row): readonly AskedRow[] => [row, ...bodyRows(suite, row)]),
     ...(await unconditionalRows(suite, rows, columns)),

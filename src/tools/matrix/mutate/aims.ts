@@ -88,7 +88,7 @@ const rowsKnown = new WeakMap<Policy, Map<string, readonly AskedRow[]>>()
 function rowsAbout(policy: Policy, known: Sampled, name: string): readonly AskedRow[] {
   return rowsKnown
     .getOrInsertComputed(policy, () => new Map<string, readonly AskedRow[]>())
-    .getOrInsertComputed(name, () => rowsOf([policy], known, ({ resource }) => resource.name === name))
+    .getOrInsertComputed(name, () => rowsOf(policy, known, ({ resource }) => resource.name === name))
 }
 
 interface AimedRow {
@@ -164,14 +164,14 @@ function situationsOf(
 ): readonly SituationThere[] {
   if (!concernsObject(routeMethod) || routeMethod.endpoint.operation === 'list') return []
   const { rules, regions } = topic.space
-  const policies = [before, after]
+  const source = { policy: before, routeMethod, known }
   // Relations that no rule about the action names may hold or not.
   const leaves = new Set(topic.space.atoms.flatMap(({ leaf }) => (leaf ? [leaf.before.name] : [])))
   const relations = [...(before.ownership.get(topic.resource.name)?.relations.values() ?? [])]
   const ruled = relations.filter((one) => leavesOf(one).every(({ name }) => leaves.has(name)))
   const named = new Set(ruled.map(({ name }) => name))
   const object = ({ stored, when }: Write): readonly Situation[] => {
-    const set = completed(before, routeMethod, known, { set: stored, named })
+    const set = completed(source, { set: stored, named })
     if (!set) return []
     const isNew = routeMethod.endpoint.operation === 'create'
     return [
@@ -181,7 +181,7 @@ function situationsOf(
       },
     ]
   }
-  const write = (one: Write) => situationOf(policies, routeMethod, known, one)
+  const write = (one: Write) => situationOf(source, after, one)
   return changed.flatMap((region, i) => {
     const fields = new Set(topic.classes[i])
     const within = (decision: Region) => writesIn(topic, regions.both(region, decision), ruled)
