@@ -5,7 +5,6 @@
 import { type JSONVisitor, type Node, type ParseErrorCode, parseTree, visit } from 'jsonc-parser'
 import { placeAt } from '../../base/diagnostic.ts'
 import { Problem } from '../../base/problems/problem.ts'
-import type { Scalar } from '../object.ts'
 import type { Json } from '../resource.ts'
 import { isJson, syntaxFault } from '../schema/schema-file.ts'
 
@@ -102,19 +101,9 @@ function endOfText(bytes: Uint8Array, from: number): number {
  * something in it is refused. Without any backslash, text can have neither U+0000 nor a lone surrogate.
  */
 function membersOf(value: Json, hasEscapes: boolean): number {
-  switch (typeof value) {
-    case 'string':
-      return !hasEscapes || isKept(value) ? 0 : Number.NaN
-    case 'number':
-      return Math.abs(value) <= Number.MAX_SAFE_INTEGER ? 0 : Number.NaN
-    case 'object':
-      return value === null ? 0 : membersOfAll(value, hasEscapes)
-    default:
-      return 0
-  }
-}
-
-function membersOfAll(value: Exclude<Json, Scalar | null>, hasEscapes: boolean): number {
+  if (typeof value === 'string') return !hasEscapes || isKept(value) ? 0 : Number.NaN
+  if (typeof value === 'number') return Math.abs(value) <= Number.MAX_SAFE_INTEGER ? 0 : Number.NaN
+  if (typeof value !== 'object' || value === null) return 0
   const names = Array.isArray(value) ? [] : Object.keys(value)
   let members = !hasEscapes || names.every(isSureName) ? names.length : Number.NaN
   for (const one of Object.values(value)) members += membersOf(one, hasEscapes)
