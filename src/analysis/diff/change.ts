@@ -91,6 +91,16 @@ export interface SettingChange {
   readonly sentence: Phrase
 }
 
+/** What only one of two policies has, as a change for what came and another one for what went. */
+export function cameAndWent(
+  { before, after }: Readonly<Record<'before' | 'after', readonly string[]>>,
+  changeOf: (names: readonly string[], came: boolean) => SettingChange,
+): readonly SettingChange[] {
+  const came = after.filter((name) => !before.includes(name))
+  const went = before.filter((name) => !after.includes(name))
+  return [...(came.length > 0 ? [changeOf(came, true)] : []), ...(went.length > 0 ? [changeOf(went, false)] : [])]
+}
+
 export type PolicyDifference = DecisionChange | SettingChange
 
 export function directionOf(change: PolicyDifference): Direction {

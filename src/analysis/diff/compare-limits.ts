@@ -3,7 +3,7 @@
 import { heirsOf, type Limit, type LimitMatch, type Limits, type Policy } from '../../decide/policy.ts'
 import { listed, type Phrase, plainText, say } from '../../present/phrase.ts'
 import { type Sides, sidesOf } from '../compared-space.ts'
-import type { Direction, SettingChange } from './change.ts'
+import { cameAndWent, type Direction, type SettingChange } from './change.ts'
 
 export function compareLimits(policies: Sides<Policy>): readonly SettingChange[] {
   const { before, after } = sidesOf((side) => new Map(policies[side].limits.limits.map((one) => [one.name, one])))
@@ -65,14 +65,12 @@ function compareHolders(policies: Sides<Policy>, limits: Sides<Limit>): readonly
   const { name, match } = limits.after
   const { role } = match
   if (role === undefined || role !== limits.before.match.role) return []
-  const { before, after } = sidesOf((side) => heirsOf(policies[side], role))
-  const change = (direction: Direction, roles: ReadonlySet<string>): readonly SettingChange[] => {
-    if (roles.size === 0) return []
-    const verb = direction === 'narrowing' ? say`also counts` : say`no longer counts`
-    const sentence = say`rate limit of ${name} ${verb} ${listed([...roles])}`
-    return [{ kind: 'limit-role', direction, name, before: [...before].sort(), after: [...after].sort(), sentence }]
-  }
-  return [...change('narrowing', after.difference(before)), ...change('widening', before.difference(after))]
+  const heirs = sidesOf((side) => [...heirsOf(policies[side], role)])
+  const sides = sidesOf((side) => heirs[side].toSorted())
+  return cameAndWent(heirs, (roles, came) => {
+    const sentence = say`rate limit of ${name} ${came ? say`also counts` : say`no longer counts`} ${listed(roles)}`
+    return { kind: 'limit-role', direction: came ? 'narrowing' : 'widening', name, ...sides, sentence }
+  })
 }
 
 /** Fewer conditions count more requests. */

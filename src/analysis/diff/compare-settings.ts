@@ -6,9 +6,9 @@ import { type CallerEntry, DEFAULT_TRUST, type SubjectSource, type Trust } from 
 import { type Block, namesMasked, type Policy, type Subscription } from '../../decide/policy.ts'
 import type { Blocked } from '../../policy/parse/parse-blocked.ts'
 import { listed, type Phrase, plainText, say } from '../../present/phrase.ts'
-import type { Resources, Route } from '../../resources/resource.ts'
+import type { Resources } from '../../resources/resource.ts'
 import { type Sides, sidesOf } from '../compared-space.ts'
-import type { Direction, SettingChange } from './change.ts'
+import { cameAndWent, type Direction, type SettingChange } from './change.ts'
 
 export function compareRoles(policies: Sides<Policy>): readonly SettingChange[] {
   const names = new Set([...policies.before.roles.keys(), ...policies.after.roles.keys()])
@@ -31,17 +31,13 @@ function compareRole(name: string, policies: Sides<Policy>): readonly SettingCha
 
 /** The claims of the OpenID provider that give a caller the role. */
 function compareClaims(name: string, policies: Sides<Policy>): readonly SettingChange[] {
-  const { before, after } = sidesOf((side) => policies[side].roles.get(name)?.claims ?? [])
-  const change = (direction: 'widening' | 'narrowing', values: readonly string[]): readonly SettingChange[] => {
-    if (values.length === 0) return []
-    const verb = direction === 'widening' ? say`comes with` : say`no longer comes with`
+  const claims = sidesOf((side) => policies[side].roles.get(name)?.claims ?? [])
+  return cameAndWent(claims, (values, came) => {
+    const verb = came ? say`comes with` : say`no longer comes with`
     const noun = values.length === 1 ? say`value` : say`values`
     const sentence = say`role ${name} ${verb} the OpenID claim ${noun} ${listed(values)}`
-    return [{ kind: 'role-claims', direction, name, before, after, sentence }]
-  }
-  const added = after.filter((value) => !before.includes(value))
-  const removed = before.filter((value) => !after.includes(value))
-  return [...change('widening', added), ...change('narrowing', removed)]
+    return { kind: 'role-claims', direction: came ? 'widening' : 'narrowing', name, ...claims, sentence }
+  })
 }
 
 /** Ignores blocks that have ended at `now`, in milliseconds since the epoch. */
@@ -79,28 +75,23 @@ function untilText({ until }: Block): string {
 
 /** The view of a route limits what the route shows, whatever rules grant. */
 export function compareRouteViews(policies: Sides<Policy>, { routes }: Resources): readonly SettingChange[] {
-  return routes.flatMap((route) => {
-    const { view, resource } = route
+  return routes.flatMap(({ view, resource, path }) => {
     if (view === undefined) return []
-    const { before, after } = sidesOf((side) => policies[side].views.get(resource)?.get(view) ?? new Set<string>())
-    const fields = { before: [...before].sort(), after: [...after].sort() }
-    return [
-      ...compareShown(route, 'widening', after.difference(before), fields),
-      ...compareShown(route, 'narrowing', before.difference(after), fields),
-    ]
+    const shown = sidesOf((side) => [...(policies[side].views.get(resource)?.get(view) ?? [])])
+    const sides = sidesOf((side) => shown[side].toSorted())
+    return cameAndWent(shown, (fields, came) => {
+      const verb = came ? say`also shows` : say`no longer shows`
+      const sentence = say`route ${path} ${verb} ${fields.length === 1 ? say`field` : say`fields`} ${listed(fields)}`
+      return {
+        kind: 'route-view',
+        direction: came ? 'widening' : 'narrowing',
+        name: path,
+        resource,
+        ...sides,
+        sentence,
+      }
+    })
   })
-}
-
-function compareShown(
-  { path, resource }: Route,
-  direction: 'widening' | 'narrowing',
-  fields: ReadonlySet<string>,
-  sides: Sides<readonly string[]>,
-): readonly SettingChange[] {
-  if (fields.size === 0) return []
-  const verb = direction === 'widening' ? say`also shows` : say`no longer shows`
-  const sentence = say`route ${path} ${verb} ${fields.size === 1 ? say`field` : say`fields`} ${listed([...fields])}`
-  return [{ kind: 'route-view', direction, name: path, resource, ...sides, sentence }]
 }
 
 /** Masks change what readers of the log see. They change no decision. */

@@ -3,7 +3,7 @@
  * by `until=<time>`; `#` begins a comment. An id with a space or an invisible character is a JSON string:
  * `"user:first last"`.
  */
-import { Faults, type SourceFile } from '../../base/diagnostic.ts'
+import { Faults, type Place, type SourceFile } from '../../base/diagnostic.ts'
 import { parseTime, timeFault } from '../../base/time.ts'
 import type { Block } from '../../decide/policy.ts'
 import { reportInvisible } from './rule-lines.ts'
@@ -16,22 +16,27 @@ export type Blocked = ReadonlyMap<string, Block>
  * longest block counts.
  */
 export function parseBlocked(source: SourceFile): Blocked {
+  const longest = readBlocks(source).toSorted((a, b) => (a.until ?? Infinity) - (b.until ?? Infinity))
+  return new Map(longest.map(({ id, until }) => [id, { id, until }]))
+}
+
+/** Those of each line, with their places. Throws FileError. */
+export function readBlocks(source: SourceFile): readonly (Block & { readonly place: Place })[] {
   const { name, text } = source
   const faults = new Faults()
   reportInvisible(source, faults.report)
   const blocks = text.split(/\r?\n/).flatMap((line, index) => {
     const written = withoutComment(line).trimEnd()
     if (written.trim() === '') return []
+    const place = { file: name, line: index + 1, column: line.search(/\S/) + 1 }
     const fault = (code: string, message: string, hint: string) => {
-      const column = line.search(/\S/) + 1
-      faults.report({ file: name, line: index + 1, column, code, severity: 'error', message, hint })
+      faults.report({ ...place, code, severity: 'error', message, hint })
       return []
     }
-    return parseLine(written, fault)
+    return parseLine(written, fault).map((block) => ({ ...block, place }))
   })
   faults.throwAny()
-  const longest = blocks.toSorted((a, b) => (a.until ?? Infinity) - (b.until ?? Infinity))
-  return new Map(longest.map((block) => [block.id, block]))
+  return blocks
 }
 
 /** The line that blocks a user without end: plain if possible, otherwise as a JSON string of visible characters. */

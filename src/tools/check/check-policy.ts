@@ -5,7 +5,7 @@ import type { SourceFile } from '../../base/diagnostic.ts'
 import { byPlace, type Diagnostic, type FileError, MOST_FAULTS } from '../../base/diagnostic.ts'
 import type { Policy } from '../../decide/policy.ts'
 import { findFormerWords, withoutFormerWords } from '../../policy/former-words.ts'
-import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
+import { readBlocks } from '../../policy/parse/parse-blocked.ts'
 import { parsePolicy } from '../../policy/parse/parse-policy.ts'
 import { findCutOff } from '../../policy/parse/rule-lines.ts'
 import type { PolicyFiles } from '../../policy/policy-files.ts'
@@ -16,7 +16,7 @@ import { checkGuarantees } from '../guarantees/check-guarantees.ts'
 import { loadPolicy, orFaults, type PolicyPlace, readPlace, ToolError } from '../load-policy.ts'
 import { replaceAll } from '../release/folder/replace-all.ts'
 import { codesExplained, findInBlocked, findInPolicy, WARNINGS } from './catalogue.ts'
-import { checkedBlocked, checkedPolicy, type PolicyParts } from './check.ts'
+import { checkedPolicy, type PolicyParts } from './check.ts'
 import { applySuppressions, readSuppressions, unusedSuppression } from './suppressions.ts'
 
 export const CHECK_FORMATS = findingFormats('policy check', codesExplained)
@@ -121,9 +121,9 @@ async function blockedPart(reading: PolicyReading, { users, now }: CheckOptions)
   const file = await attempt(() => reading.blocked())
   if ('faults' in file) return faultyPart([], file)
   const sources = [file.value]
-  const parsed = await attempt(() => parseBlocked(file.value))
-  if ('faults' in parsed) return faultyPart(sources, parsed)
-  const checked = checkedBlocked(file.value, { directory: users, now: now.getTime() })
+  const blocks = await attempt(() => readBlocks(file.value))
+  if ('faults' in blocks) return faultyPart(sources, blocks)
+  const checked = { file: file.value, blocks: blocks.value, directory: users, now: now.getTime() }
   return { sources, findings: findInBlocked(checked), more: 0, lookedFor: codesLookedFor(users) }
 }
 

@@ -3,9 +3,9 @@
 import { ActionRulesIndex } from '../../analysis/rule-index.ts'
 import type { Diagnostic, Place, SourceFile } from '../../base/diagnostic.ts'
 import { parseYaml, type Shape } from '../../base/yaml-file.ts'
-import type { Block, Policy, Rule } from '../../decide/policy.ts'
+import type { Policy, Rule } from '../../decide/policy.ts'
 import { livingAt } from '../../decide/rules/rule-table.ts'
-import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
+import type { readBlocks } from '../../policy/parse/parse-blocked.ts'
 import { ruleLinesOf } from '../../policy/parse/rule-lines.ts'
 import type { PolicyFiles, RequiredFileName } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
@@ -82,7 +82,7 @@ export interface CheckedPolicy {
 
 export interface CheckedBlocked {
   readonly file: SourceFile
-  readonly blocks: readonly (Block & { readonly place: Place })[]
+  readonly blocks: ReturnType<typeof readBlocks>
   readonly directory: ReadonlySet<string> | undefined
   /** Milliseconds since the epoch. */
   readonly now: number
@@ -106,15 +106,6 @@ export function checkedPolicy(parts: PolicyParts, undecided?: ReadonlySet<string
       return keys.getOrInsertComputed(file, () => placesOfKeys(files[file] ?? { name: file, text: '' }))(path)
     },
   }
-}
-
-/** `file` must have been parsed without a fault. */
-export function checkedBlocked(file: SourceFile, about: Pick<CheckedBlocked, 'directory' | 'now'>): CheckedBlocked {
-  const blocks = file.text.split(/\r?\n/).flatMap((text, index) => {
-    const place = { file: file.name, line: index + 1, column: text.search(/\S|$/) + 1 }
-    return [...parseBlocked({ name: file.name, text }).values()].map((block) => ({ ...block, place }))
-  })
-  return { file, blocks, ...about }
 }
 
 const anything: Shape<unknown> = (value) => ({ value })

@@ -83,7 +83,8 @@ export function nearestMisses(
   }
   const mine = askingOf({ request, changes: [], needed: undefined })
   const least = [mine, ...otherCallers(request).map(askingOf)].flatMap((one) => (one ? candidatesOf(one, mine) : []))
-  return distinct(least.filter(({ rules }) => rules.length > 0))
+  const distinct = new Map(least.flatMap((one) => (one.rules.length > 0 ? [[keyOf(one.changes), one]] : [])))
+  return [...distinct.values()]
     .toSorted((a, b) => rank(a) - rank(b))
     .map(({ changes, rules }) => {
       const fresh = rules.filter((rule) => !before.has(rule))
@@ -260,10 +261,6 @@ function denyChange(rule: Rule): NeededChange {
 
 function keyOf(changes: readonly NeededChange[]): string {
   return [...new Set(changes.map((change) => JSON.stringify(change)))].toSorted().join()
-}
-
-function distinct(candidates: readonly Candidate[]): readonly Candidate[] {
-  return [...new Map(candidates.map((one) => [keyOf(one.changes), one])).values()]
 }
 
 const ORDER: readonly NeededChange['kind'][] = [

@@ -204,17 +204,6 @@ function distance(a: Names, b: Names): number {
   return a.symmetricDifference(b).size
 }
 
-/** Of these names, the relations without parts. */
-function leavesIn(names: Names, request: HypotheticalRequest): Names {
-  return names.intersection(
-    new Set(
-      declaredRelations(request)
-        .filter(isLeaf)
-        .map(({ name }) => name),
-    ),
-  )
-}
-
 /** All relations that hold when exactly these relations without parts do. */
 export function namesFrom(leaves: Names, request: HypotheticalRequest): readonly string[] {
   return namesWith(declaredRelations(request), leaves)
@@ -222,17 +211,16 @@ export function namesFrom(leaves: Names, request: HypotheticalRequest): readonly
 
 /** Relations without parts that imply all of these names, including the parts of relations that nobody states. */
 export function leavesBehind(names: Names, request: HypotheticalRequest): Names {
-  return declaredRelations(request)
+  const declared = declaredRelations(request)
+  const stated = new Set(declared.flatMap((relation) => (isLeaf(relation) ? [relation.name] : [])))
+  return declared
     .filter((relation) => names.has(relation.name) && !isLeaf(relation))
-    .reduce(
-      (leaves, relation) => {
-        const held = { relations: leaves, conditions: new Set<string>() }
-        const ways = waysOf(relation, { wanted: true, when: 'relation' }, held, request)
-        const added = ways.map((way) => leaves.union(new Set(way.map(({ name }) => name))))
-        return added.toSorted((a, b) => strangers(a, names, request) - strangers(b, names, request))[0] ?? leaves
-      },
-      leavesIn(names, request),
-    )
+    .reduce((leaves, relation) => {
+      const held = { relations: leaves, conditions: new Set<string>() }
+      const ways = waysOf(relation, { wanted: true, when: 'relation' }, held, request)
+      const added = ways.map((way) => leaves.union(new Set(way.map(({ name }) => name))))
+      return added.toSorted((a, b) => strangers(a, names, request) - strangers(b, names, request))[0] ?? leaves
+    }, names.intersection(stated))
 }
 
 /** The number of relations that would hold and that nobody states. */

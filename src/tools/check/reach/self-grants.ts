@@ -15,7 +15,7 @@ import { storedResources } from '../../../resources/stored-resources.ts'
 import { AllowedWrite } from './allowed-write.ts'
 import { stepGroups } from './related-objects.ts'
 import { type ObjectInSpace, WriteSpace } from './write-space.ts'
-import { routedActions } from './writers.ts'
+import { routedActions, WRITES } from './writers.ts'
 
 interface SelfGrant {
   /** The rule that allows the write, and the rule that allows more after it. */
@@ -99,8 +99,6 @@ function writesTo(
     return rules ? [[rules, operation] as const] : []
   })
 }
-
-const WRITES: readonly Operation[] = ['create', 'replace', 'update', 'delete']
 
 // ---- One kind of write, and one resource ----------------------------------------------------------------------------
 

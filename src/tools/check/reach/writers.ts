@@ -26,7 +26,7 @@ export function routedActions(resource: Resource): ReadonlySet<string> {
   })
 }
 
-const WRITES: readonly Operation[] = ['create', 'replace', 'update', 'delete']
+export const WRITES: readonly Operation[] = ['create', 'replace', 'update', 'delete']
 
 /** The actions that change objects, the resource's own ones included. */
 export function writingActions({ actions, routes }: Resource): ReadonlySet<string> {

@@ -38,27 +38,9 @@ export const ESCALATION: readonly PolicyCheck[] = [
       ]
     },
   }),
-  check({
-    code: 'write-beyond-read',
-    find: (checked) =>
-      storedResources(checked.resources).flatMap((resource) =>
-        allBeyondRead(resource, pairsOf(resource, checked.index, WRITES), checked),
-      ),
-  }),
-  check({
-    code: 'history-beyond-read',
-    find: (checked) =>
-      storedResources(checked.resources).flatMap((resource) =>
-        allBeyondRead(resource, historyPairs(resource, checked.index), checked),
-      ),
-  }),
-  check({
-    code: 'watch-beyond-read',
-    find: (checked) =>
-      storedResources(checked.resources).flatMap((resource) =>
-        allBeyondRead(resource, eventPairs(resource, checked.index), checked),
-      ),
-  }),
+  beyondRead('write-beyond-read', (resource, index) => pairsOf(resource, index, ['replace', 'update', 'delete'])),
+  beyondRead('history-beyond-read', historyPairs),
+  beyondRead('watch-beyond-read', eventPairs),
   check({
     code: 'schema-tells',
     find: (checked) =>
@@ -75,16 +57,28 @@ function notDecided(write: ActionRules, which: string, { placeOfLine }: CheckedP
   return { at: placeOfLine(firstLineOf(write), CELL.action), message, hint }
 }
 
-const WRITES: readonly Operation[] = ['replace', 'update', 'delete']
-
 type Beyond = UnreadWrite & { readonly pair: WritePair }
+
+/** What somebody may do with objects that the same caller may not read. */
+function beyondRead(
+  code: string,
+  pairsIn: (resource: Resource, index: CheckedPolicy['index']) => readonly WritePair[],
+): PolicyCheck {
+  return check({
+    code,
+    find: (checked) =>
+      storedResources(checked.resources).flatMap((resource) =>
+        allBeyondRead(resource, pairsIn(resource, checked.index), checked),
+      ),
+  })
+}
 
 function allBeyondRead(resource: Resource, pairs: readonly WritePair[], checked: CheckedPolicy): readonly FoundAt[] {
   const judged = pairs.map((pair) => ({ pair, ...findUnreadWrites(pair, checked) }))
   const found = judged.flatMap((one) => one.found.map((write) => ({ ...write, pair: one.pair })))
   const alike = Map.groupBy(found, ({ line, ...about }) => `${line} ${mayText(about)} ${whichText(about, checked)}`)
   return [
-    ...[...alike.values()].flatMap((some) => beyondRead(resource, some, checked)),
+    ...[...alike.values()].flatMap((some) => unreadAt(resource, some, checked)),
     ...judged
       .filter(({ isDecided }) => !isDecided)
       .map(({ pair: { write, path } }) => {
@@ -95,7 +89,7 @@ function allBeyondRead(resource: Resource, pairs: readonly WritePair[], checked:
 }
 
 /** `alike`: the actions of one line that get the same message. */
-function beyondRead(resource: Resource, alike: readonly Beyond[], checked: CheckedPolicy): readonly FoundAt[] {
+function unreadAt(resource: Resource, alike: readonly Beyond[], checked: CheckedPolicy): readonly FoundAt[] {
   const [first] = alike
   if (!first) return []
   const actions = namesText(new Set(alike.map(({ pair }) => pair.write.action.name)))

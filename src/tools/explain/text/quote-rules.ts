@@ -4,7 +4,7 @@
 import { timeText } from '../../../base/time.ts'
 import { rulePlace } from '../../../decide/evidence.ts'
 import type { Policy, RoleLink, Rule } from '../../../decide/policy.ts'
-import { parseBlocked } from '../../../policy/parse/parse-blocked.ts'
+import { readBlocks } from '../../../policy/parse/parse-blocked.ts'
 import { printable } from '../../../present/quote.ts'
 import type { LoadedPolicy } from '../../load-policy.ts'
 import type { ExplainedRule, QuotedRule } from '../explanation.ts'
@@ -55,9 +55,6 @@ function chainTo({ links }: Policy, from: string, to: string): readonly RoleLink
 /** The line that blocks a caller; if there are several, the one that blocks longest. */
 export function blockPlace({ blocked, blockedFile }: LoadedPolicy, subject: string): string {
   const until = blocked.get(subject)?.until
-  const index = blockedFile.text.split(/\r?\n/).findIndex((text) => {
-    const block = parseBlocked({ name: blockedFile.name, text }).get(subject)
-    return block !== undefined && block.until === until
-  })
-  return `blocked.txt:${index + 1}`
+  const block = readBlocks(blockedFile).find((one) => one.id === subject && one.until === until)
+  return `blocked.txt:${block?.place.line}`
 }
