@@ -2,8 +2,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { ListedObject } from '../../src/store/contract.ts'
-import { JsonRow, rowWriter } from '../../src/store/lists/json-row.ts'
-import { type PageForm, writtenPage } from '../../src/store/lists/written-page.ts'
+import { JsonRow, type PageForm, rowWriter, writtenPage } from '../../src/store/lists/json-row.ts'
 import { runs } from '../runs.ts'
 
 const TIME = '2026-01-01T00:00:00.000Z'
