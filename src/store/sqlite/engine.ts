@@ -14,7 +14,7 @@ import { type Commits, GroupCommits } from './commits.ts'
 import { answering, identityOf, inTransaction, openDatabaseFile, renewStatistics } from './database.ts'
 import { queriedTable } from './layout/migrate.ts'
 import { ObjectLists } from './query/lists.ts'
-import { Damage, Lookups } from './query/lookups.ts'
+import { Damage, holdsIn } from './query/lookups.ts'
 import { SharedReads } from './shared-reads.ts'
 import { DIALECT, StatementRunner } from './statements.ts'
 import { ObjectWrites, type SqliteEngine, SqliteStore } from './store.ts'
@@ -58,7 +58,7 @@ export function assemble(
     sql,
     reads,
     tables,
-    lookups: new Lookups(database, statements, queriedOf, damage),
+    holds: holdsIn(database, statements, queriedOf, damage),
     commits,
     counters: new SqlCounters(sql),
     now,

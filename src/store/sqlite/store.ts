@@ -41,7 +41,7 @@ import type { SqlEngine, Work } from '../sql/statement.ts'
 import { WriteProbe } from '../sql/write-probe.ts'
 import type { Commits } from './commits.ts'
 import { answering, identityOf, moved, ofContract, renewStatistics } from './database.ts'
-import type { Lookups } from './query/lookups.ts'
+import type { HoldsLookup } from './query/lookups.ts'
 import { PastBound, type WorkBound } from './query/work.ts'
 import type { SharedReads } from './shared-reads.ts'
 import { DIALECT, type StatementRunner } from './statements.ts'
@@ -65,7 +65,7 @@ interface WritingEngine {
   readonly sql: SqlEngine
   /** By the resource's name. */
   readonly tables: ReadonlyMap<string, ObjectTable>
-  readonly lookups: Lookups
+  readonly holds: HoldsLookup
   readonly commits: Commits
   readonly now: () => Date
 }
@@ -148,7 +148,7 @@ export class SqliteStore implements Store {
   }
 
   lookup(lookup: Lookup): boolean {
-    return answering(() => this.#engine.lookups.holds(lookup))
+    return answering(() => this.#engine.holds(lookup))
   }
 
   inOneReadTransaction<T>(work: () => T): T {
@@ -252,13 +252,13 @@ export class ObjectWrites {
   }
 
   lookupAfter(permit: Permit<'create'> | Permit<'update'>, lookup: Lookup): Promise<boolean> {
-    const { commits, lookups, statements, now } = this.#engine
+    const { commits, holds, statements, now } = this.#engine
     const time = now().toISOString()
     const work = () => {
       statements.run<unknown>(
         permit.kind === 'create' ? this.#insert(permit, { time }) : this.#change(permit, { time }),
       )
-      return lookups.holds(lookup)
+      return holds(lookup)
     }
     return commits.undone(work)
   }
@@ -334,7 +334,7 @@ export class ObjectWrites {
     const users = engine.tables.get(USERS)
     // Without users records, every caller is as before.
     const sameCaller = !caller || (users && (yield* users.version(caller.id))) === caller.version
-    const same = sameCaller && lookups.every(({ lookup, holds }) => engine.lookups.holds(lookup) === holds)
+    const same = sameCaller && lookups.every(({ lookup, holds }) => engine.holds(lookup) === holds)
     if (!same) throw new StaleObject()
   }
 }

@@ -12,30 +12,21 @@ import type { StatementRunner } from '../statements.ts'
 import { type QueriedTableOf, written } from './condition.ts'
 import { workOf } from './work.ts'
 
-export class Lookups {
-  readonly #statements: StatementRunner
-  readonly #tableOf: QueriedTableOf
-  readonly #damage: Damage
-  readonly #work: ReturnType<typeof workOf>
+/** Whether such an object is stored. Throws PastBound. */
+export type HoldsLookup = (lookup: Lookup) => boolean
 
-  constructor(
-    database: DatabaseSync,
-    statements: StatementRunner,
-    tableOf: QueriedTableOf,
-    damage = new Damage(database),
-  ) {
-    this.#statements = statements
-    this.#work = workOf(database)
-    this.#tableOf = tableOf
-    this.#damage = damage
-  }
-
-  /** Throws PastBound. */
-  holds(lookup: Lookup): boolean {
-    const asked = written(this.#tableOf, lookup.resource, (scope) => lookupSql(lookup, () => scope))
+export function holdsIn(
+  database: DatabaseSync,
+  statements: StatementRunner,
+  tableOf: QueriedTableOf,
+  damage = new Damage(database),
+): HoldsLookup {
+  const work = workOf(database)
+  return (lookup) => {
+    const asked = written(tableOf, lookup.resource, (scope) => lookupSql(lookup, () => scope))
     if (asked.text === 'false') return false
-    const read = () => this.#statements.rows({ ...asked, text: `select ${asked.text}` })[0]?.[0] === 1
-    return this.#damage.naming(() => this.#work.within({ steps: MOST_CLIMBED }, read))
+    const read = () => statements.rows({ ...asked, text: `select ${asked.text}` })[0]?.[0] === 1
+    return damage.naming(() => work.within({ steps: MOST_CLIMBED }, read))
   }
 }
 

@@ -22,7 +22,7 @@ import {
   tableNameOf,
 } from '../layout/schema.ts'
 import { type QueriedTableOf, written } from '../query/condition.ts'
-import { Lookups } from '../query/lookups.ts'
+import { holdsIn } from '../query/lookups.ts'
 import { DIALECT, StatementRunner } from '../statements.ts'
 import { FileBeside } from './file-beside.ts'
 
@@ -53,7 +53,7 @@ export async function openSqliteReader(file: string): Promise<ObjectReader> {
     },
     lookup: (lookup, resources) =>
       beside.read((database) =>
-        new Lookups(database, new StatementRunner(database), tablesOf(database, resources)).holds(lookup),
+        holdsIn(database, new StatementRunner(database), tablesOf(database, resources))(lookup),
       ),
     checkIndexes: ({ name }, most) =>
       beside.read((database) => {
