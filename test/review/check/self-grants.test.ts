@@ -134,6 +134,16 @@ describe('the writes by which callers give themselves more', () => {
     expect(ways.filter((way) => !isShown(RICH, way, 1))).to.deep.equal([])
   })
 
+  it('are told for each resource that one line about all of them lets somebody write', () => {
+    const all = {
+      ...RICH,
+      rules: [rule('everyone', '*', ['update'], []), rule('everyone', 'tasks', ['read'], ['member'])],
+    }
+    const ways = ['memberships update: tasks member', 'tasks update: tasks member']
+    expect([...told(all)]).to.have.members(ways)
+    expect(ways.filter((way) => !isShown(all, way, 1))).to.deep.equal([])
+  })
+
   /** Whoever may add themselves isn't the one who gains by it, if nobody has both roles. */
   const OF_TWO: OraclePolicy = {
     ...CROSSING_RELATIONS,

@@ -55,7 +55,7 @@ export function findSelfGrants(known: IndexedPolicy): SelfGrants {
 /** Of the lines that a write leads to, the first is enough for a reader. */
 function keepFirst(found: Map<string, SelfGrant>, one: SelfGrant): void {
   const { write, written, resource, relation, gain } = one
-  const key = JSON.stringify([write.line, written.action.name, resource.name, relation.name])
+  const key = JSON.stringify([write.line, written.resource.name, written.action.name, resource.name, relation.name])
   const other = found.get(key)
   if (!other || gain.line < other.gain.line) found.set(key, one)
 }
