@@ -13,7 +13,7 @@ import { until } from '../until.ts'
 import { policyVersionsContract, type TestInstances } from './contract-policy-versions.ts'
 import { signingKeysContract } from './contract-signing-keys.ts'
 import { failure } from './fixture.ts'
-import { createSchema } from './postgres-schemas.ts'
+import { createSchema, openPatiently } from './postgres-schemas.ts'
 
 interface Place {
   readonly url: string
@@ -49,7 +49,7 @@ async function instancesOf<T extends { close(): Promise<void> }>(
   const opened: T[] = []
   return {
     open: async () => {
-      const one = await openAt(url)
+      const one = await openPatiently(() => openAt(url))
       if (!one) throw new Error('the database keeps nothing for others')
       opened.push(one)
       return one

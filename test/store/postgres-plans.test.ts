@@ -1,7 +1,8 @@
 /** How PostgreSQL finds a few objects out of many: by indexes, also from the caller's memberships. */
 import { expect } from 'chai'
 import type pg from 'pg'
-import type { ObjectQuery } from '../../src/store/contract.ts'
+import type { Document } from '../../src/resources/object.ts'
+import type { ObjectQuery, Seeding } from '../../src/store/contract.ts'
 import type { QueriedTableOf } from '../../src/store/postgres/query/condition.ts'
 import { listStatement } from '../../src/store/postgres/query/lists.ts'
 import { gatheredPage, pageStatement } from '../../src/store/postgres/query/pages.ts'
@@ -29,44 +30,46 @@ const together: typeof pageStatement = (query, table, tableOf) => {
   return { text: gathered.text, values: [JSON.stringify([gathered.texts, gathered.texts])] }
 }
 
-for (const [read, statementOf] of [
-  ['as one text', pageStatement],
-  ['together with others', together],
-  ['row by row', listStatement],
-] as const) {
-  describeList(read, statementOf)
+describe('a list on PostgreSQL', () => {
+  let schema: TestSchema
+  let raw: pg.Client
+  before(async () => {
+    schema = await createSchema()
+    const { seeding } = await schema.open({ resources: RELATED, now: () => new Date(), indexFields: INDEXED })
+    const project = (n: number) => `o${n % PROJECTS}`
+    await fill(seeding, 'projects', PROJECTS, (n) => ({ up: `o${Math.floor(n / 3)}`, own: `lead${n}` }))
+    await fill(seeding, 'users', PROJECTS * 6, (n) => ({ up: project(n), own: `user${n}` }))
+    await fill(seeding, 'tasks', TASKS, (n) => ({
+      up: project(n * 7),
+      own: `user${n}`,
+      count: n % 2,
+      plain: `user${n}`,
+    }))
+    raw = await schema.raw()
+    await raw.query('analyze')
+  })
+  after(() => schema.remove())
+
+  for (const [read, statementOf] of [
+    ['as one text', pageStatement],
+    ['together with others', together],
+    ['row by row', listStatement],
+  ] as const) {
+    describeList(read, statementOf, () => raw)
+  }
+})
+
+/** A busy machine would take longer for all at once than a write may. */
+async function fill(seeding: Seeding, resource: string, count: number, document: (n: number) => Document) {
+  const objects = Array.from({ length: count }, (_, n) => ({ id: `o${n}`, document: document(n) }))
+  for (let at = 0; at < count; at += 1000) await seeding.insert(resource, objects.slice(at, at + 1000))
 }
 
-function describeList(read: string, statementOf: typeof listStatement): void {
-  describe(`a list on PostgreSQL that is read ${read}`, () => {
-    let schema: TestSchema
-    let raw: pg.Client
-    before(async () => {
-      schema = await createSchema()
-      const { seeding } = await schema.open({ resources: RELATED, now: () => new Date(), indexFields: INDEXED })
-      const many = (count: number, document: (n: number) => Record<string, string | number>) =>
-        Array.from({ length: count }, (_, n) => ({ id: `o${n}`, document: document(n) }))
-      const project = (n: number) => `o${n % PROJECTS}`
-      await seeding.insert(
-        'projects',
-        many(PROJECTS, (n) => ({ up: `o${Math.floor(n / 3)}`, own: `lead${n}` })),
-      )
-      await seeding.insert(
-        'users',
-        many(PROJECTS * 6, (n) => ({ up: project(n), own: `user${n}` })),
-      )
-      await seeding.insert(
-        'tasks',
-        many(TASKS, (n) => ({ up: project(n * 7), own: `user${n}`, count: n % 2, plain: `user${n}` })),
-      )
-      raw = await schema.raw()
-      await raw.query('analyze')
-    })
-    after(() => schema.remove())
-
+function describeList(read: string, statementOf: typeof listStatement, raw: () => pg.Client): void {
+  describe(`that is read ${read}`, () => {
     async function planOf(query: Partial<ObjectQuery>): Promise<string> {
       const asked = statementOf({ where: { kind: 'always' }, limit: 50, ...query }, tables('tasks'), tables)
-      const { rows } = await raw.query(`explain ${asked.text}`, [...asked.values])
+      const { rows } = await raw().query(`explain ${asked.text}`, [...asked.values])
       return rows.map((row) => row['QUERY PLAN']).join('\n')
     }
 
@@ -113,12 +116,7 @@ describe('a page of an owner of few objects, where another one has nearly all', 
   it("reads the owner's objects alone, in either direction", async () => {
     const schema = await createSchema()
     const { seeding } = await schema.open({ resources: RELATED, now: () => new Date(), indexFields: INDEXED })
-    const owned = Array.from({ length: TASKS }, (_, n) => ({
-      id: `o${n}`,
-      document: { own: n === 7 ? 'few' : 'most' },
-    }))
-    // A busy machine would take longer for all at once than a write may.
-    for (let at = 0; at < owned.length; at += 2000) await seeding.insert('tasks', owned.slice(at, at + 2000))
+    await fill(seeding, 'tasks', TASKS, (n) => ({ own: n === 7 ? 'few' : 'most' }))
     const raw = await schema.raw()
     await raw.query('analyze')
     for (const descending of [false, true]) {

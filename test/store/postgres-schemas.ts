@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import type { ConnectionSettings } from '../../src/store/contract.ts'
+import { StoreUnavailable } from '../../src/store/errors.ts'
 import { openPostgres } from '../../src/store/postgres/open.ts'
 import { openPostgresReader } from '../../src/store/postgres/reader/reader.ts'
 import { sharedPostgres } from '../postgres.ts'
@@ -34,7 +35,7 @@ export async function createSchema(settings = SETTINGS): Promise<TestSchema> {
   return {
     url,
     open: async (setup) => {
-      const one = await openPostgres({ url, connections: settings, ...setup })
+      const one = await openPatiently(() => openPostgres({ url, connections: settings, ...setup }))
       opened.push(one)
       return one
     },
@@ -49,6 +50,16 @@ export async function createSchema(settings = SETTINGS): Promise<TestSchema> {
       await onServer(server.url, emptying(name))
       emptied.push(name)
     },
+  }
+}
+
+/** On a busy machine, a new connection may take longer than an opening waits for it. */
+export async function openPatiently<T>(open: () => Promise<T>, again = 5): Promise<T> {
+  try {
+    return await open()
+  } catch (error) {
+    if (again === 0 || !(error instanceof StoreUnavailable)) throw error
+    return openPatiently(open, again - 1)
   }
 }
 
