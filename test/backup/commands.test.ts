@@ -1,5 +1,5 @@
 /** `sallyport backup`, `backup verify` and `restore` as people run them, beside a running server. */
-import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
@@ -21,6 +21,12 @@ async function filesIn(folder: string): Promise<Readonly<Record<string, string>>
   const paths = found.filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name))
   const texts = paths.map(async (path) => [relative(folder, path), await readFile(path, 'utf8')] as const)
   return Object.fromEntries(await Promise.all(texts))
+}
+
+/** Paths of the files that this process has open. */
+async function openFiles(): Promise<readonly string[]> {
+  const links = await readdir('/proc/self/fd')
+  return Promise.all(links.map((one) => readlink(`/proc/self/fd/${one}`).catch(() => '')))
 }
 
 describe('the commands of backups', () => {
@@ -105,6 +111,9 @@ describe('the commands of backups', () => {
     expect((await run(['backup', 'verify', 'secret.age', '--identity', 'none'])).stderr).to.equal(
       "sallyport: the key file can't be read (no such file or directory); name a file that `sallyport backup key` made\n",
     )
+    expect(await openFiles()).to.not.include(join(folder, 'secret.age'))
+    await using _ = await open(join(folder, 'secret.age'))
+    expect(await openFiles()).to.include(join(folder, 'secret.age'))
   })
 
   it('overwrite nothing', async () => {

@@ -90,8 +90,8 @@ async function withGrantNotes(found: Explanation, { place, subject, role }: Expl
 
 async function explainRecorded(asked: ExplainInput, file: string, files: ReviewedFiles): Promise<Explanation> {
   refuseOthers([asked.method, ...conflicting(asked)], '--record')
-  const [stream, name] = file === '-' ? [commandProcess().stdin, 'standard input'] : [createReadStream(file), file]
   const now = asked.at === undefined ? undefined : timeOf(asked.at, 0)
+  const [stream, name] = file === '-' ? [commandProcess().stdin, 'standard input'] : [createReadStream(file), file]
   return explainRecord(await readRecord(linesIn(stream.setEncoding('utf8')), name), { ...files, now })
 }
 

@@ -68,7 +68,7 @@ export async function readArchive<M extends AnyManifest>(
 async function plainBytes({ file, identity }: ArchiveFile, first: string): Promise<AsyncIterable<Uint8Array>> {
   const beginning = await beginningOf(file, first)
   if (beginning === 'other') throw new DamagedArchive(['it is no archive, or its first bytes were changed'])
-  const bytes = createReadStream(file, { highWaterMark: CHUNK_BYTES })
+  const bytes = bytesOf(file)
   if (beginning === 'encrypted') {
     if (identity !== undefined) return decrypted(bytes, identity)
     throw new ToolError(`the archive \`${file}\` is encrypted; name its key file with --identity`)
@@ -77,6 +77,11 @@ async function plainBytes({ file, identity }: ArchiveFile, first: string): Promi
   throw new ToolError(
     `the archive \`${file}\` is not encrypted; leave out --identity, if you trust where it comes from`,
   )
+}
+
+/** Opened when somebody reads: a refusal before that leaves no file open. */
+async function* bytesOf(file: string): AsyncGenerator<Uint8Array> {
+  yield* createReadStream(file, { highWaterMark: CHUNK_BYTES })
 }
 
 async function beginningOf(file: string, first: string): Promise<'encrypted' | 'plain' | 'other'> {
